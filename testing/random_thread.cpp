@@ -52,9 +52,6 @@ void random_thread::put_next() {
   if (!is_snapshot)
     p.metadata = p.metadata.with(
       delta_counters, value::map({{"delta", value{next.since_snapshot, next.since_snapshot}}}));
-  if (parent != 0)
-    to_.put_writes(at("t", "", checkpoint_id(parent)),
-                   {"task " + std::to_string(n), "", {{"delta", value(n)}, {"n", "x"}}});
   p.parent_id = parent == 0 ? "" : checkpoint_id(parent);
   p.checkpoint.id = checkpoint_id(n);
   p.checkpoint.ts = "2026-11-21T20:21:07.123456+00:00";
@@ -66,7 +63,10 @@ void random_thread::put_next() {
     else if (!held.second.is_null())
       p.checkpoint.channel_values.emplace_back(channel, held.second);
   }
-  to_.put(at("t"), p);
+  save_request request{at("t", "", p.parent_id), {}, std::move(p)};
+  if (parent != 0)
+    request.writes = {{"task " + std::to_string(n), "", {{"delta", value(n)}, {"n", "x"}}}};
+  to_.store(std::move(request));
   made_[n] = std::move(next);
 }
 

@@ -114,7 +114,7 @@ void expect_ids(saver_subject& t, std::string_view what, const list_query& query
   expect_equal(what, t.ids(query), expected);
 }
 
-// Of thread t's root.
+// A query of the root of thread t.
 list_query in_root(value filter, std::optional<std::string> before = {},
                    std::optional<std::size_t> limit = {}) {
   return {.thread_id = "t",

@@ -82,8 +82,10 @@ void put_step(saver_subject& t, const checkpoint_place& by, unsigned n, unsigned
     p.checkpoint.channel_versions[1].second = {1, 7};
     p.new_versions = {"n"};
   }
-  t.put(at(by.thread_id, by.ns), p);
-  t.put_writes(at(by.thread_id, by.ns, checkpoint_id(n)), {"task", "path", {{"n", value(n)}}});
+  t.store({at(by.thread_id, by.ns), {}, std::move(p)});
+  t.store({at(by.thread_id, by.ns, checkpoint_id(n)),
+           {{"task", "path", {{"n", value(n)}}}},
+           std::nullopt});
 }
 
 void put_line(saver_subject& t, const checkpoint_place& by, unsigned count) {

@@ -75,6 +75,8 @@ public:
   result<void> submit(save_request request, save_ack when = save_ack::durable) {
     return begin_submit(std::move(request), when).answer();
   }
+  /// Stores a request that need not be durable yet: for long threads.
+  void store(save_request request) { submit(std::move(request), save_ack::accepted).value(); }
 
 private:
   saver_factory open_;

@@ -11,7 +11,8 @@ namespace {
 
 // Step `n` of thread t as one request: the writes of the step before, then the checkpoint.
 save_request step_request(unsigned n) {
-  save_request request{at("t"), {}, make_put(checkpoint_id(n), "", {{"n", n}}, {}, {n, 7})};
+  save_request request{
+    at("t"), {}, make_put(checkpoint_id(n), "", {{"n", n}}, value::map(), {n, 7})};
   if (n > 1) {
     request.ref.checkpoint_id = checkpoint_id(n - 1);
     request.put->parent_id = checkpoint_id(n - 1);
@@ -95,12 +96,13 @@ void calls_from_several_threads(saver_subject& t) {
     for (unsigned own = 0; own < threads; ++own)
       workers.emplace_back([&t, &ended, own] {
         ended[own] = run_check("submit", "calls_from_several_threads", [&t, own] {
-          checkpoint_place place{.thread_id = "t" + std::to_string(own)};
+          auto place = "t" + std::to_string(own);
           for (unsigned n = 1; n <= rounds; ++n) {
-            put_step(t, place, n, n - 1);
-            expect_equal("the newest checkpoint", t.get(at(place.thread_id)).ref.checkpoint_id,
+            t.put(at(place), make_put(checkpoint_id(n), "", {{"n", n}}, value::map(), {n, 7}));
+            t.put_writes(at(place, "", checkpoint_id(n)), one_write("task", value(n)));
+            expect_equal("the newest checkpoint", t.get(at(place)).ref.checkpoint_id,
                          checkpoint_id(n));
-            expect_equal("the number of checkpoints", t.all_of(place.thread_id).size(), n);
+            expect_equal("the number of checkpoints", t.all_of(place).size(), n);
           }
         });
       });
