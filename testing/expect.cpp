@@ -18,7 +18,7 @@ std::string cut(std::string text) {
 } // namespace
 
 std::string shown_text(std::string_view text) {
-  return cut(to_json(value{text}));
+  return cut(to_json(value(text)));
 }
 
 std::string shown_value(const value& v) {

@@ -19,7 +19,7 @@ void delete_thread_removes_writes(saver_subject& t) {
   t.put_writes(at("t", "", "c2"), one_write("task", 1));
   t->delete_thread("t").value();
   t.put(at("t"), make_put("c2", "", {}));
-  expect_equal("the writes of a new c2", t.writes(at("t")), texts{});
+  expect_equal("the writes of a new c2", t.writes(at("t", "", "c2")), texts{});
 }
 
 void delete_thread_removes_all_namespaces(saver_subject& t) {
