@@ -1,4 +1,5 @@
-// Checks of claims: one run at a time writes to a thread, and one that was overtaken gets conflict.
+// Checks of claims and of runtimes. One run at a time writes to a thread, and one that was
+// overtaken gets conflict.
 #include "testing/saver_subject.hpp"
 
 namespace troupe::testing {
@@ -178,6 +179,24 @@ void claims_limit_rewind_to_the_last_run(saver_subject& t) {
   expect_equal("the number of checkpoints", t.all_of("t").size(), 1);
 }
 
+// ---- runtimes -----------------------------------------------------------------------------------
+
+void runtimes_live_until_dropped(saver_subject& t) {
+  auto expect_alive = [&t](std::uint32_t mark, bool expected) {
+    expect_equal("the runtime " + std::to_string(mark) + " is alive", t->is_there(mark).value(),
+                 std::optional{expected});
+  };
+  expect_alive(1, false);
+  auto one = t->announce(1).value();
+  auto last = t->announce(0xffff'ffff).value();
+  expect_alive(1, true);
+  expect_alive(2, false);
+  expect_alive(0xffff'ffff, true);
+  one.reset();
+  expect_alive(1, false);
+  expect_alive(0xffff'ffff, true);
+}
+
 } // namespace
 
 std::vector<saver_check> claim_checks() {
@@ -206,7 +225,8 @@ std::vector<saver_check> claim_checks() {
     {group,
      "claims_limit_rewind_to_the_last_run",
      claims_limit_rewind_to_the_last_run,
-     {group, "rewind"}}};
+     {group, "rewind"}},
+    {"runtimes", "runtimes_live_until_dropped", runtimes_live_until_dropped, {"runtimes"}}};
 }
 
 } // namespace troupe::testing

@@ -34,6 +34,11 @@ std::optional<error> refusal_of(const std::string& need, saver_subject& on) {
     return refusal(on->delete_for_runs({"run"}));
   if (need == "rewind")
     return refusal(on->rewind("t", {.after_id = checkpoint_id(1)}));
+  if (need == "runtimes")
+    return on->announce(7).value()
+             ? std::nullopt
+             : std::optional{
+               error{errc::invalid_config, "this saver can't tell which runtimes live"}};
   return refused_claim(on);
 }
 

@@ -1,4 +1,5 @@
-// The checks of troupe::testing on each of troupe's own savers, which support all of them.
+// The checks of troupe::testing on each of troupe's own savers. They support all of them, but a
+// saver in Postgres can't tell which runtimes live.
 #include "tests/fixtures/added_cases.hpp"
 #include "tests/persistence/saver_kinds.hpp"
 
@@ -32,11 +33,15 @@ struct added_savers {
       [](auto kind) { add<typename decltype(kind)::type>(); });
   }
   template <class Backend> static void add() {
-    auto& suite = test::add_suite(backend_name<Backend>());
+    auto name = backend_name<Backend>();
+    auto knows_runtimes = name.find("postgres") == std::string::npos;
+    auto& suite = test::add_suite(name);
     for (const auto& check : saver_checks())
-      test::add_case(suite, check.name, [&check] {
+      test::add_case(suite, check.name, [&check, knows_runtimes] {
         auto result = run_saver_check(check, open_backend<Backend>);
-        BOOST_TEST(to_string(result.outcome) == "passed", result.message);
+        const auto* expected = check.group == "runtimes" && !knows_runtimes ? "not supported"
+                                                                            : "passed";
+        BOOST_TEST(to_string(result.outcome) == expected, result.message);
       });
   }
 };

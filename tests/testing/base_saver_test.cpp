@@ -45,8 +45,8 @@ template <class Check> void require_unique_names(const std::vector<Check>& check
 BOOST_AUTO_TEST_SUITE(testing_base_saver)
 
 BOOST_AUTO_TEST_CASE(calls_that_a_saver_lacks_are_not_supported_and_all_else_passes) {
-  const std::set<std::string> optional{"claims", "prune", "copy_thread", "delete_for_runs",
-                                       "rewind"};
+  const std::set<std::string> optional{"claims",          "prune",  "copy_thread",
+                                       "delete_for_runs", "rewind", "runtimes"};
   for (const auto& check : saver_checks()) {
     auto result = run_saver_check(check, [] { return std::make_shared<base_saver>(); });
     const auto* expected = check.needs.empty() ? "passed" : "not supported";

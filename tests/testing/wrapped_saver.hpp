@@ -26,6 +26,12 @@ public:
   result<void> rewind(const std::string& thread_id, const rewind_point& to) override {
     return inner_->rewind(thread_id, to);
   }
+  result<std::shared_ptr<void>> announce(std::uint32_t mark) override {
+    return inner_->announce(mark);
+  }
+  result<std::optional<bool>> is_there(std::uint32_t mark) override {
+    return inner_->is_there(mark);
+  }
 
 private:
   explicit wrapped_saver(std::shared_ptr<saver> inner)

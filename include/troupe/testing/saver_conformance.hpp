@@ -48,7 +48,7 @@ using saver_factory = std::function<std::shared_ptr<saver>()>;
 
 /// A duty of every saver, with the function that tests it.
 /// Shape:  `name` is unique. `needs`: the optional groups without which the check is not supported:
-///         claims, copy_thread, delete_for_runs, prune, rewind.
+///         claims, copy_thread, delete_for_runs, prune, rewind, runtimes.
 /// Source: langgraph/checkpoint/conformance/capabilities, Capability.
 struct saver_check {
   std::string group;
@@ -65,7 +65,7 @@ const std::vector<saver_check>& saver_checks();
 
 /// Runs one check on a saver of its own. An optional call counts as not supported when it gives
 /// invalid_config on a saver with one thread. Claims count as not supported when thread_owner()
-/// stays 0 after a request with a claim.
+/// stays 0 after a request with a claim, and runtimes when announce() gives null.
 /// Blocks: on the saver, most checks for some ms.
 /// Errors: none; any error or exception of the saver fails the check.
 /// Source: troupe.
