@@ -35,6 +35,7 @@ KNOWS = {
     "cluster/wire": {"graph"},
     "cluster/links": {"graph", "actors", "persistence/crypt", "cluster/wire"},
     "cluster/placement": {"cluster/wire"},
+    "testing": set(),  # the public API, as a test of a user's own saver
 }
 # Library -> its folders, and the libraries it links. Nothing of another library is included.
 LIBRARIES = {
@@ -42,9 +43,10 @@ LIBRARIES = {
     "postgres": ({"persistence/postgres"}, {"core"}),
     "agents": ({"http", "agents"}, {"core"}),
     "cluster": ({"cluster"}, {"core"}),
+    "testing": ({"testing"}, {"core"}),
 }
 PUBLIC = {"postgres": ["troupe/postgres.hpp"], "agents": ["troupe/agents.hpp", "troupe/agents/"],
-          "cluster": ["troupe/cluster.hpp"]}  # what of include/ belongs to a library; else core
+          "cluster": ["troupe/cluster.hpp"], "testing": ["troupe/testing/"]}  # what of include/ belongs to a library; else core
 ON_TOP = {"tools", "examples", "tests", "bench"}  # may include anything; no other folder includes them
 
 KNOW_CAF = {"actors", "coordinator", "cluster", "cluster/links"}

@@ -30,6 +30,10 @@ run("${work}/build/chat")
 if(NOT out STREQUAL "hello\n")
   message(FATAL_ERROR "chat printed \"${out}\", not hello")
 endif()
+run("${work}/build/checks")
+if(NOT out MATCHES " passed, 0 failed, 0 not supported\n[0-9]+ passed, 0 failed, 0 not supported\n$")
+  message(FATAL_ERROR "checks printed \"${out}\"")
+endif()
 
 # The libraries that a program loads, by its ELF dependencies and theirs.
 function(expect_not_loaded program pattern)
@@ -43,6 +47,7 @@ function(expect_not_loaded program pattern)
 endfunction()
 set(beyond_core "curl|pq|ssl|re2|caf_io|caf_openssl|troupe_[a-z]+")
 expect_not_loaded("${work}/build/program" "${beyond_core}")
+expect_not_loaded("${work}/build/checks" "curl|pq|ssl|re2|caf_io|troupe_(agents|cluster|postgres)|boost_[a-z_]+")
 expect_not_loaded("${work}/build/chat" "pq|caf_io|caf_openssl|troupe_postgres|troupe_cluster")
 
 # The command line is a program of the core, and finds its parts (tests/process/parts_test.py).
