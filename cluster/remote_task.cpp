@@ -112,22 +112,24 @@ result<bytes> encode_run(run_shared& run) {
   std::uint32_t modes = 0;
   for (unsigned m = 0; m <= static_cast<unsigned>(last_mode); ++m)
     modes |= run.wants(static_cast<stream_mode>(m)) ? 1U << m : 0U;
-  return to_bytes(value::list(
-    {value(config.thread_id), count(static_cast<std::uint64_t>(config.durability)),
-     count(steps_max(config)), count(config.max_concurrency), value(config.subgraphs),
-     config.metadata, config.configurable, value::of(config.tags), value(config.run_name),
-     value(run.run_id()), config.context, value(run.ns), run.parents, run.addressed, run.answers,
-     run.replay ? value(run.replay->before()) : value{}, value(run.store != nullptr),
-     count(modes)}));
+  return to_bytes(
+    value::list({value(config.thread_id), count(static_cast<std::uint64_t>(config.durability)),
+                 count(static_cast<std::uint64_t>(config.store_history)), count(steps_max(config)),
+                 count(config.max_concurrency), value(config.subgraphs), config.metadata,
+                 config.configurable, value::of(config.tags), value(config.run_name),
+                 value(run.run_id()), config.context, value(run.ns), run.parents, run.addressed,
+                 run.answers, run.replay ? value(run.replay->before()) : value{},
+                 value(run.store != nullptr), count(modes)}));
 }
 
 result<remote_run> decode_run(const bytes& facts, std::shared_ptr<const graph_plan> plan) {
   return from_bytes(facts, [&plan](value v) {
-    fields in{std::move(v), 18, "a run"};
+    fields in{std::move(v), 19, "a run"};
     remote_run out;
     auto& config = out.config;
     config.thread_id = in.text();
     config.durability = in.one_of(durability::exit);
+    config.store_history = in.one_of(store_history::latest_only);
     config.recursion_limit = static_cast<std::uint32_t>(in.upto(0xffff'ffff));
     config.max_concurrency = static_cast<std::uint32_t>(in.upto(0xffff'ffff));
     config.subgraphs = in.flag();
@@ -309,13 +311,14 @@ result<bytes> encode_outcome(detail::task_scope& task) {
      std::move(failure), list_of(task.questions, [](const interrupt& q) { return value::of(q); }),
      task.upward ? of_command(*task.upward) : value{}, count(task.asked), count(task.answered),
      value::list(task.answers), value(task.run->answer_waits()),
-     drains ? value(control.reason()) : value{}, value(task.took.count())}));
+     drains ? value(control.reason()) : value{}, value(task.took.count()),
+     value(task.learned_to_end.load(std::memory_order_relaxed))}));
 }
 
 result<bool> take_outcome(detail::task_scope& task, const bytes& data) {
   return from_bytes(data, [&task](value v) {
     const auto& plan = *task.run->plan;
-    fields in{std::move(v), 12, "the outcome of a task"};
+    fields in{std::move(v), 13, "the outcome of a task"};
     auto status = in.one_of(task_status::parent_command);
     auto writes = to_writes(in, plan);
     auto early = to_writes(in, plan);
@@ -328,6 +331,7 @@ result<bool> take_outcome(detail::task_scope& task, const bytes& data) {
     bool left = in.flag();
     auto drains = in.maybe([](fields& f) { return f.text(); });
     auto took = std::chrono::nanoseconds{in.number()};
+    bool learned_to_end = in.flag();
     if (answered > answers.size())
       throw error{errc::invalid_value,
                   "read the outcome of a task: it used more answers than the task has"};
@@ -346,6 +350,7 @@ result<bool> take_outcome(detail::task_scope& task, const bytes& data) {
     task.answered = answered;
     task.answers = std::move(answers);
     task.took = took;
+    task.learned_to_end = learned_to_end;
     if (drains)
       task.run->control.request_drain(std::move(*drains));
     return left;

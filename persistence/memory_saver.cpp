@@ -63,6 +63,11 @@ bool has_parent(const stored_namespace& ns, const save_request& request) {
   return ns.checkpoints.contains(request.put->parent_id);
 }
 
+bool has_checkpoint(const stored_thread& thread, const std::string& id) {
+  auto root = thread.namespaces.find("");
+  return root != thread.namespaces.end() && root->second.checkpoints.contains(id);
+}
+
 thread_summary summarize(const stored_thread& thread) {
   thread_summary all;
   for (const auto& [name, ns] : thread.namespaces) {
@@ -112,6 +117,18 @@ prune_report prune(stored_thread& thread, const std::function<void(thread_summar
       thread.namespaces.erase(at.ns);
   }
   return report;
+}
+
+void drop_older(stored_thread& thread, const std::string& ns_name, const std::string& id) {
+  auto& ns = thread.namespaces.at(ns_name);
+  ns.checkpoints.erase(ns.checkpoints.begin(), ns.checkpoints.lower_bound(id));
+  ns.writes.erase(ns.writes.begin(), ns.writes.lower_bound(id));
+  remove_unused_values(ns);
+  std::erase_if(thread.namespaces, [&](const auto& e) {
+    const auto& checkpoints = e.second.checkpoints;
+    return is_of_a_task_of(e.first, ns_name) && !checkpoints.empty()
+           && checkpoints.rbegin()->first < id;
+  });
 }
 
 void rewind_writes(stored_namespace& ns, const std::string& checkpoint_id,
@@ -227,16 +244,22 @@ public:
     return all;
   }
 
-  result<void> copy_thread(const std::string& source, const std::string& target) override {
+  result<void> copy_thread(const std::string& source, const std::string& target,
+                           const std::string& up_to) override {
     if (auto ok = check_copy(source, target); !ok)
       return ok;
     std::scoped_lock lock{mutex_};
     auto from = threads_.find(source);
     if (from == threads_.end())
-      return {};
+      return up_to.empty() ? result<void>{} : nothing_to_copy(source, up_to);
     if (threads_.contains(target))
       return target_is_there(target);
-    threads_.emplace(target, stored_thread{from->second.namespaces});
+    if (!up_to.empty() && !has_checkpoint(from->second, up_to))
+      return nothing_to_copy(source, up_to);
+    stored_thread copy{from->second.namespaces};
+    if (!up_to.empty())
+      troupe::prune(copy, [&up_to](auto& of) { mark_up_to(of, up_to); });
+    threads_.emplace(target, std::move(copy));
     return {};
   }
 
@@ -331,6 +354,8 @@ private:
       store_writes(ns, request.ref.checkpoint_id, task);
     if (request.put)
       store_checkpoint(ns, *request.put);
+    if (request.put && request.put->drops_older)
+      drop_older(thread, request.ref.checkpoint_ns, request.put->checkpoint.id);
     return {};
   }
 

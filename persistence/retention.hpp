@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -29,6 +30,10 @@ struct namespace_summary {
 /// Order:  by name, so that a graph is before the graphs within.
 using thread_summary = std::vector<namespace_summary>;
 
+/// Whether a namespace belongs to a task of the graph in namespace `graph_ns`, or to a task below:
+/// one of its names after `graph_ns` has a task id.
+bool is_of_a_task_of(std::string_view ns, std::string_view graph_ns) noexcept;
+
 /// Marks the checkpoints that stay.
 using retention_rule = std::function<void(thread_summary&)>;
 
@@ -37,6 +42,10 @@ void mark_kept(thread_summary& thread, const retention& keep);
 
 /// Marks the checkpoints that none of these runs made.
 void mark_other_runs(thread_summary& thread, const std::vector<std::string>& run_ids);
+
+/// Marks the root's checkpoint `id` and its ancestors, and the checkpoints that runs within their
+/// tasks made.
+void mark_up_to(thread_summary& thread, std::string_view id);
 
 /// Whether a value of the channel is stored under the version it has at this checkpoint.
 using stores_value = std::function<result<bool>(

@@ -1,6 +1,7 @@
 // postgres_copy: copying rows by statements, and sealing those of a copy anew.
 #include "persistence/postgres/postgres_copy.hpp"
 
+#include "persistence/postgres/postgres_pruner.hpp"
 #include "persistence/postgres/postgres_reader.hpp"
 #include "persistence/record/saver_rules.hpp"
 
@@ -27,29 +28,35 @@ public:
       opener_{source_.opener()},
       sealer_{sealing.compress_bytes_min} {}
 
-  result<void> run() {
+  /// The data key of the copy.
+  result<wrapped_key> run() {
     if (auto known = source_.cipher(); !known)
       return known.error();
-    if (auto ok = make_key(); !ok)
-      return ok;
+    auto key = make_key();
+    if (!key)
+      return key;
     if (auto ok = each(sql_.copied_checkpoints, &resealing::reseal_checkpoint); !ok)
-      return ok;
+      return ok.error();
     if (auto ok = each(sql_.copied_values, &resealing::reseal_value); !ok)
-      return ok;
-    return each(sql_.copied_writes, &resealing::reseal_write);
+      return ok.error();
+    if (auto ok = each(sql_.copied_writes, &resealing::reseal_write); !ok)
+      return ok.error();
+    return key;
   }
 
 private:
   using reseal_row = result<void> (resealing::*)(postgres_rows&, std::size_t row);
 
-  result<void> make_key() {
+  result<wrapped_key> make_key() {
     auto made = make_data_key(*sealing_.keys, thread_key_place(to_));
     if (!made)
       return made.error();
     postgres_params params;
     params.number(to_).bytes(made->wrapped.id).bytes(made->wrapped.bytes);
+    if (auto ok = on_.send(sql_.set_data_key, params); !ok)
+      return ok.error();
     cipher_.emplace(std::move(made->cipher));
-    return on_.send(sql_.set_data_key, params);
+    return std::move(made->wrapped);
   }
 
   result<void> each(const postgres_statement& cursor, reseal_row reseal) {
@@ -175,7 +182,8 @@ private:
 
 result<void> copy_thread(postgres_connection& on, const postgres_statements& sql,
                          const postgres_sealing& sealing, const std::string& sequence,
-                         const std::string& source, const std::string& target, bool& may_be_done) {
+                         const thread_copied& what, bool& may_be_done) {
+  const auto& [source, target, up_to] = what;
   if (may_be_done)
     return error{
       errc::storage_failed,
@@ -202,7 +210,7 @@ result<void> copy_thread(postgres_connection& on, const postgres_statements& sql
   if (from && there->size() > 1)
     return target_is_there(target);
   if (!from)
-    return {};
+    return up_to.empty() ? result<void>{} : nothing_to_copy(source, up_to);
   postgres_params numbers;
   numbers.bytes(sequence);
   auto number = on.ask(sql.next_numbers, numbers);
@@ -225,9 +233,20 @@ result<void> copy_thread(postgres_connection& on, const postgres_statements& sql
   for (const auto* statement : {&sql.copy_checkpoints, &sql.copy_values, &sql.copy_writes})
     if (auto ok = on.send(*statement, plain); !ok)
       return ok;
-  if (stored || sealing.keys)
-    if (auto ok = resealing{on, sql, sealing, *from, std::move(stored), to}.run(); !ok)
-      return ok;
+  std::optional<wrapped_key> key_of_copy;
+  if (stored || sealing.keys) {
+    auto resealed = resealing{on, sql, sealing, *from, std::move(stored), to}.run();
+    if (!resealed)
+      return resealed.error();
+    key_of_copy = std::move(*resealed);
+  }
+  if (!up_to.empty()) {
+    auto is_there = cut_copy(on, sql, sealing, {target, to, key_of_copy}, up_to);
+    if (!is_there)
+      return is_there.error();
+    if (!*is_there)
+      return nothing_to_copy(source, up_to);
+  }
   may_be_done = true;
   auto done = on.ask(sql.commit);
   may_be_done = !done && on.failure() == postgres_failure::lost;

@@ -24,6 +24,11 @@ struct removed_checkpoints {
 
 class pruner {
 public:
+  struct locked_row {
+    std::int64_t thread = 0;
+    std::optional<wrapped_key> data_key;
+  };
+
   pruner(postgres_connection& on, const postgres_statements& sql, const postgres_sealing& sealing,
          const std::string& thread_id)
     : on_{on},
@@ -51,12 +56,24 @@ public:
     return prune_report{ids.size(), *values};
   }
 
-private:
-  struct locked_row {
-    std::int64_t thread = 0;
-    std::optional<wrapped_key> data_key;
-  };
+  result<bool> cut(locked_row thread, const std::string& up_to) {
+    bool is_there = false;
+    auto found = decide(thread, [&](thread_summary& all) {
+      mark_up_to(all, up_to);
+      is_there = !all.empty() && all.front().ns.empty()
+                 && std::ranges::any_of(all.front().checkpoints, &checkpoint_summary::stays);
+    });
+    if (!found)
+      return found.error();
+    if (!is_there)
+      return false;
+    if (auto ok = erase(found->chains, found->ids); !ok)
+      return ok.error();
+    auto values = remove_unused(thread.thread);
+    return values ? result<bool>{true} : values.error();
+  }
 
+private:
   // Locks the thread's row. Result: nullopt when the thread does not exist.
   result<std::optional<locked_row>> lock() {
     if (auto ok = on_.send(sql_.begin); !ok)
@@ -83,24 +100,29 @@ private:
     auto thread = lock();
     if (!thread)
       return thread.error();
-    removed_checkpoints found;
-    if (*thread) {
-      std::map<std::string, std::int64_t> chains;
-      auto all = summarize(**thread, chains);
-      if (!all)
-        return all.error();
-      mark(*all);
-      if (auto ok = mark_what_is_needed((**thread).thread, *all); !ok)
-        return ok.error();
-      for (const auto& at : *all)
-        for (auto cp = at.checkpoints.rbegin(); cp != at.checkpoints.rend(); ++cp)
-          if (!cp->stays) {
-            found.chains.push_back(chains.at(at.ns));
-            found.ids.push_back(cp->id);
-          }
-    }
+    auto found = *thread ? decide(**thread, mark) : result{removed_checkpoints{}};
+    if (!found)
+      return found;
     if (auto ok = commit(); !ok)
       return ok.error();
+    return found;
+  }
+
+  result<removed_checkpoints> decide(const locked_row& thread, const retention_rule& mark) {
+    std::map<std::string, std::int64_t> chains;
+    auto all = summarize(thread, chains);
+    if (!all)
+      return all.error();
+    mark(*all);
+    if (auto ok = mark_what_is_needed(thread.thread, *all); !ok)
+      return ok.error();
+    removed_checkpoints found;
+    for (const auto& at : *all)
+      for (auto cp = at.checkpoints.rbegin(); cp != at.checkpoints.rend(); ++cp)
+        if (!cp->stays) {
+          found.chains.push_back(chains.at(at.ns));
+          found.ids.push_back(cp->id);
+        }
     return found;
   }
 
@@ -168,31 +190,40 @@ private:
     auto thread = lock();
     if (!thread)
       return thread.error();
+    if (auto ok = erase(chains, ids); !ok)
+      return ok;
+    return commit();
+  }
+
+  result<void> erase(std::span<const std::int64_t> chains, std::span<const std::string> ids) {
     postgres_params params;
     params.number_array(chains).bytes_array(ids);
     for (const auto* statement : {&sql_.erase_their_writes, &sql_.erase_checkpoints})
       if (auto ok = on_.send(*statement, params); !ok)
         return ok;
-    return commit();
+    return {};
   }
 
   result<std::size_t> remove_unused() {
     auto thread = lock();
     if (!thread)
       return thread.error();
-    std::size_t count = 0;
-    if (*thread) {
-      postgres_params params;
-      params.number((**thread).thread);
-      auto rows = on_.ask(sql_.erase_unused_values, params);
-      if (!rows)
-        return rows.error();
-      count = static_cast<std::size_t>(rows->number(0, 0));
-      if (auto ok = on_.send(sql_.erase_empty_chains, params); !ok)
-        return ok.error();
-    }
+    auto count = *thread ? remove_unused((**thread).thread) : result<std::size_t>{0};
+    if (!count)
+      return count;
     auto done = commit();
-    return done ? result<std::size_t>{count} : done.error();
+    return done ? count : done.error();
+  }
+
+  result<std::size_t> remove_unused(std::int64_t thread) {
+    postgres_params params;
+    params.number(thread);
+    auto rows = on_.ask(sql_.erase_unused_values, params);
+    if (!rows)
+      return rows.error();
+    if (auto ok = on_.send(sql_.erase_empty_chains, params); !ok)
+      return ok.error();
+    return static_cast<std::size_t>(rows->number(0, 0));
   }
 
   postgres_connection& on_;
@@ -207,6 +238,12 @@ result<prune_report> prune_thread(postgres_connection& on, const postgres_statem
                                   const postgres_sealing& sealing, const std::string& thread_id,
                                   const retention_rule& mark, bool dry_run) {
   return pruner{on, sql, sealing, thread_id}.prune(mark, dry_run);
+}
+
+result<bool> cut_copy(postgres_connection& on, const postgres_statements& sql,
+                      const postgres_sealing& sealing, const copied_thread& copy,
+                      const std::string& up_to) {
+  return pruner{on, sql, sealing, copy.id}.cut({copy.number, copy.data_key}, up_to);
 }
 
 result<std::vector<std::string>> threads_of_runs(postgres_connection& on,

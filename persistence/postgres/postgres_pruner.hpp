@@ -24,4 +24,20 @@ result<std::vector<std::string>> threads_of_runs(postgres_connection& on,
                                                  const postgres_statements& sql,
                                                  const std::vector<std::string>& run_ids);
 
+/// A thread that a transaction has copied.
+/// Shape:  `data_key`: null for a plain one.
+struct copied_thread {
+  const std::string& id;
+  std::int64_t number;
+  const std::optional<wrapped_key>& data_key;
+};
+
+/// Removes what the copy does not keep, in the open transaction that made it: all but the root's
+/// checkpoint `up_to`, its ancestors, and what runs within their tasks stored. False when the copy
+/// lacks `up_to`.
+/// Errors: as saver::prune.
+result<bool> cut_copy(postgres_connection& on, const postgres_statements& sql,
+                      const postgres_sealing& sealing, const copied_thread& copy,
+                      const std::string& up_to);
+
 } // namespace troupe

@@ -79,6 +79,7 @@ private:
                             const task_writes& task, aes_gcm* cipher);
   result<void> store_values(std::int64_t chain, const checkpoint_put& put, aes_gcm* cipher);
   result<void> store_checkpoint(std::int64_t chain, const checkpoint_put& put, aes_gcm* cipher);
+  result<void> drop_older(locked_thread& thread, known_chain& chain, const save_request& request);
   void give_up();
 
   const postgres_options options_;
