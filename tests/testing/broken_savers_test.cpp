@@ -131,7 +131,8 @@ struct prunes_by_one_rule : wrapped_saver {
 };
 
 struct copies_without_writes : wrapped_saver {
-  result<void> copy_thread(const std::string& source, const std::string& target) override {
+  result<void> copy_thread(const std::string& source, const std::string& target,
+                           const std::string&) override {
     for (const auto& tuple : wrapped_saver::list({.thread_id = source}).value())
       wrapped_saver::put({target, tuple.ref.checkpoint_ns, {}},
                          {tuple.parent_id, tuple.checkpoint, tuple.metadata, {"n"}})
@@ -141,10 +142,11 @@ struct copies_without_writes : wrapped_saver {
 };
 
 struct refuses_an_empty_source : wrapped_saver { // with the code of an unsupported call
-  result<void> copy_thread(const std::string& source, const std::string& target) override {
+  result<void> copy_thread(const std::string& source, const std::string& target,
+                           const std::string& up_to) override {
     if (wrapped_saver::list({.thread_id = source}).value().empty())
       return error{errc::invalid_config, "copy: the source is empty"};
-    return wrapped_saver::copy_thread(source, target);
+    return wrapped_saver::copy_thread(source, target, up_to);
   }
 };
 

@@ -17,8 +17,9 @@ public:
   result<prune_report> prune(const std::vector<std::string>& ids, const retention& keep) override {
     return inner_->prune(ids, keep);
   }
-  result<void> copy_thread(const std::string& source, const std::string& target) override {
-    return inner_->copy_thread(source, target);
+  result<void> copy_thread(const std::string& source, const std::string& target,
+                           const std::string& up_to) override {
+    return inner_->copy_thread(source, target, up_to);
   }
   result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
     return inner_->delete_for_runs(run_ids);
