@@ -112,22 +112,24 @@ result<bytes> encode_run(run_shared& run) {
   std::uint32_t modes = 0;
   for (unsigned m = 0; m <= static_cast<unsigned>(last_mode); ++m)
     modes |= run.wants(static_cast<stream_mode>(m)) ? 1U << m : 0U;
-  return to_bytes(value::list(
-    {value(config.thread_id), count(static_cast<std::uint64_t>(config.durability)),
-     count(steps_max(config)), count(config.max_concurrency), value(config.subgraphs),
-     config.metadata, config.configurable, value::of(config.tags), value(config.run_name),
-     value(run.run_id()), config.context, value(run.ns), run.parents, run.addressed, run.answers,
-     run.replay ? value(run.replay->before()) : value{}, value(run.store != nullptr),
-     count(modes)}));
+  return to_bytes(
+    value::list({value(config.thread_id), count(static_cast<std::uint64_t>(config.durability)),
+                 count(static_cast<std::uint64_t>(config.store_history)), count(steps_max(config)),
+                 count(config.max_concurrency), value(config.subgraphs), config.metadata,
+                 config.configurable, value::of(config.tags), value(config.run_name),
+                 value(run.run_id()), config.context, value(run.ns), run.parents, run.addressed,
+                 run.answers, run.replay ? value(run.replay->before()) : value{},
+                 value(run.store != nullptr), count(modes)}));
 }
 
 result<remote_run> decode_run(const bytes& facts, std::shared_ptr<const graph_plan> plan) {
   return from_bytes(facts, [&plan](value v) {
-    fields in{std::move(v), 18, "a run"};
+    fields in{std::move(v), 19, "a run"};
     remote_run out;
     auto& config = out.config;
     config.thread_id = in.text();
     config.durability = in.one_of(durability::exit);
+    config.store_history = in.one_of(store_history::latest_only);
     config.recursion_limit = static_cast<std::uint32_t>(in.upto(0xffff'ffff));
     config.max_concurrency = static_cast<std::uint32_t>(in.upto(0xffff'ffff));
     config.subgraphs = in.flag();

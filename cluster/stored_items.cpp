@@ -98,17 +98,18 @@ pending_write to_pending(const value& v) {
 }
 
 value of_put(const checkpoint_put& put) {
-  return value::list(
-    {value(put.parent_id), of_checkpoint(put.checkpoint), put.metadata, list_of(put.new_versions)});
+  return value::list({value(put.parent_id), of_checkpoint(put.checkpoint), put.metadata,
+                      list_of(put.new_versions), value(put.drops_older)});
 }
 
 checkpoint_put to_put(const value& v) {
-  fields in{v, 4, "a checkpoint to store"};
+  fields in{v, 5, "a checkpoint to store"};
   checkpoint_put out;
   out.parent_id = in.text();
   out.checkpoint = to_checkpoint(in.any());
   out.metadata = in.any();
   out.new_versions = in.texts();
+  out.drops_older = in.flag();
   return out;
 }
 

@@ -100,6 +100,10 @@ result<void> undo(troupe::saver& store, const std::string& thread_id,
                   const std::shared_ptr<held_claim>& run) {
   if (!run || run->after_id.empty())
     return {};
+  if (run->history == store_history::latest_only)
+    return error{errc::conflict, "undo a run of thread `" + thread_id
+                                   + "`: it keeps the latest checkpoint only, so its beginning is "
+                                     "not stored: what it stored stays"};
   return store.rewind(thread_id, run->before_run());
 }
 
@@ -198,6 +202,7 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
   shared.saver = own_saver_ ? own_saver_ : runtime_.shared().saver;
   request->tag = runtime_.random();
   shared.claim = std::make_shared<held_claim>();
+  shared.claim->history = config.store_history;
   return request;
 }
 
@@ -236,6 +241,8 @@ result<void> app_core::load(run_request& request) {
   auto saved = find_checkpoint(*plan(), store, {thread_id, "", id});
   if (!saved)
     return saved.error();
+  if (auto kept = check_kept(shared.config, *saved); !kept)
+    return kept.error();
   request.saved = std::move(*saved);
   request.addressed = !id.empty();
   auto bound = runtime_.next_checkpoint_id(-2);

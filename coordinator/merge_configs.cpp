@@ -19,6 +19,7 @@ run_config merge_configs(const run_config& defaults, const run_config& call) {
   fill(&run_config::checkpoint_id);
   fill(&run_config::checkpoint_ns);
   fill(&run_config::durability);
+  fill(&run_config::store_history);
   fill(&run_config::multitask);
   fill(&run_config::recursion_limit);
   fill(&run_config::max_concurrency);

@@ -21,6 +21,7 @@ run_config inner_config(const nested_run& run) {
   run_config out;
   out.thread_id = outer.thread_id;
   out.durability = outer.durability;
+  out.store_history = outer.store_history;
   out.recursion_limit = outer.recursion_limit;
   out.max_concurrency = outer.max_concurrency;
   out.strict_resume = false; // the root has checked the answers

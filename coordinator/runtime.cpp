@@ -40,6 +40,11 @@ constexpr std::array<std::pair<durability, std::string_view>, 3> durability_name
   {durability::exit, "exit"},
 }};
 
+constexpr std::array<std::pair<store_history, std::string_view>, 2> history_names{{
+  {store_history::all, "all"},
+  {store_history::latest_only, "latest_only"},
+}};
+
 constexpr std::array<std::pair<multitask_strategy, std::string_view>, 5> multitask_names{{
   {multitask_strategy::take_over, "take_over"},
   {multitask_strategy::reject, "reject"},
@@ -102,6 +107,12 @@ result<stream_mode> parse_stream_mode(std::string_view name) {
 }
 result<durability> parse_durability(std::string_view name) {
   return parse(durability_names, name, "durability");
+}
+std::string_view to_string(store_history h) noexcept {
+  return name_of(history_names, h);
+}
+result<store_history> parse_store_history(std::string_view name) {
+  return parse(history_names, name, "store history");
 }
 std::string_view to_string(multitask_strategy s) noexcept {
   return name_of(multitask_names, s);

@@ -122,8 +122,9 @@ void undo_foreign(thread_state& state, std::string_view entry, const std::string
 
 // ---- counting -------------------------------------------------------------------------------
 
-void delta_book::begin(const graph_plan& plan, const value& metadata) {
+void delta_book::begin(const graph_plan& plan, const value& metadata, store_history history) {
   plan_ = &plan;
+  all_at_once_ = history == store_history::latest_only;
   entries_.clear();
   for (auto c : plan.stream_keys)
     if (plan.channels[c].spec.kind == channel_kind::delta) {
@@ -197,20 +198,38 @@ std::vector<channel_index> delta_book::due(const thread_state& state) const {
   for (const auto& e : entries_)
     if (due(e, state))
       out.push_back(e.channel);
+  if (!all_at_once_ || out.empty())
+    return out;
+  out.clear();
+  for (const auto& e : entries_)
+    if (e.forced || state.versions[e.channel].number != 0)
+      out.push_back(e.channel);
   return out;
 }
 
 std::vector<channel_index> delta_book::settle(thread_state& state) {
-  std::vector<channel_index> out;
-  for (auto& e : entries_) {
-    if (!due(e, state))
-      continue;
-    if (std::ranges::find(state.moved, e.channel) == state.moved.end())
-      bump_unwritten(state, e.channel);
-    out.push_back(e.channel);
-    e = {.channel = e.channel};
+  auto out = due(state);
+  for (auto channel : out) {
+    if (std::ranges::find(state.moved, channel) == state.moved.end())
+      bump_unwritten(state, channel);
+    *find(channel) = {.channel = channel};
   }
+  if (all_at_once_)
+    skip_unwritten(state);
   return out;
+}
+
+// A channel that was never written has no past.
+void delta_book::skip_unwritten(const thread_state& state) {
+  for (auto& e : entries_)
+    if (state.versions[e.channel].number == 0)
+      e.supersteps = 0;
+}
+
+bool delta_book::needs_no_past() const noexcept {
+  return std::ranges::all_of(entries_, [](const entry& e) {
+    return e.updates == 0 && e.supersteps == 0 && !e.forced;
+  });
 }
 
 value delta_book::counted(value metadata) const {

@@ -12,6 +12,8 @@
 #include "engine/thread_state.hpp"
 #include "graph/task_write.hpp"
 
+#include <troupe/run_config.hpp>
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -22,8 +24,10 @@ namespace troupe {
 class delta_book {
 public:
   /// Starts from a checkpoint, whose metadata hold how long ago each value was stored; null without
-  /// a checkpoint. `plan` must outlive the book.
-  void begin(const graph_plan& plan, const value& metadata);
+  /// a checkpoint. `plan` must outlive the book. With store_history::latest_only, a checkpoint that
+  /// must hold one value holds all, so that nothing older is needed.
+  void begin(const graph_plan& plan, const value& metadata,
+             store_history history = store_history::all);
 
   /// Whether the graph has delta channels; without them, the members below do nothing.
   bool active() const noexcept { return !entries_.empty(); }
@@ -54,6 +58,9 @@ public:
   /// Shape:  `counters_since_delta_snapshot`: channel → [updates, supersteps].
   value counted(value metadata) const;
 
+  /// Whether the last checkpoint that was settled holds all values, or there are no delta channels.
+  bool needs_no_past() const noexcept;
+
 private:
   struct entry {
     channel_index channel = 0;
@@ -63,9 +70,11 @@ private:
   };
   entry* find(channel_index channel);
   bool due(const entry& e, const thread_state& state) const;
+  void skip_unwritten(const thread_state& state);
 
   const graph_plan* plan_ = nullptr;
   std::vector<entry> entries_;
+  bool all_at_once_ = false;
 };
 
 /// Adds the values of these delta channels to a checkpoint that take_checkpoint made.

@@ -115,6 +115,15 @@ result<std::optional<checkpoint_tuple>> find_checkpoint(const graph_plan& plan, 
   return found;
 }
 
+result<void> check_kept(const run_config& config, const std::optional<checkpoint_tuple>& found) {
+  if (found || config.checkpoint_id.empty() || config.store_history == store_history::all)
+    return {};
+  return error{errc::checkpoint_missing,
+               "read checkpoint `" + config.checkpoint_id + "` of thread `" + config.thread_id
+                 + "`: it is not stored: with store_history::latest_only a thread keeps its newest "
+                   "checkpoint only"};
+}
+
 // All histories are read before any value is added: an added value must not be taken for a stored
 // one.
 result<std::vector<checkpoint_tuple>> list_checkpoints(const graph_plan& plan, saver& from,

@@ -23,6 +23,7 @@
 
 #include "graph/graph_plan.hpp"
 
+#include <troupe/run_config.hpp>
 #include <troupe/saver.hpp>
 
 #include <optional>
@@ -46,6 +47,11 @@ result<void> add_replayed(const graph_plan& plan, checkpoint& to,
 /// Errors: as saver::get_tuple and replay_channel.
 result<std::optional<checkpoint_tuple>> find_checkpoint(const graph_plan& plan, saver& from,
                                                         const checkpoint_ref& ref);
+
+/// Whether a checkpoint that the config names by id was found. The reference reads a missing one as
+/// an empty state; with store_history::latest_only that would end the thread's only checkpoint.
+/// Errors: checkpoint_missing.
+result<void> check_kept(const run_config& config, const std::optional<checkpoint_tuple>& found);
 
 /// The checkpoints that the query names, with the values of all their channels. An ancestor that is
 /// among them is not read again.

@@ -55,7 +55,7 @@ public:
 private:
   result<void> load() {
     step_ = -1;
-    deltas_.begin(*plan_, base_.saved ? base_.saved->metadata : value{});
+    deltas_.begin(*plan_, base_.saved ? base_.saved->metadata : value{}, config_.store_history);
     if (!base_.saved) {
       reset_state(state_, plan_, tools_.tag());
       base_id_ = tools_.next_checkpoint_id(-2, 0);
@@ -323,6 +323,8 @@ private:
     made.checkpoint.id = next_id(step);
     made.checkpoint.ts = tools_.timestamp();
     made.metadata = deltas_.counted(metadata(source, step));
+    made.drops_older = config_.store_history == store_history::latest_only
+                       && deltas_.needs_no_past();
     auto ref = base_.at;
     ref.checkpoint_id = made.parent_id;
     requests_.push_back({std::move(ref), std::move(kept), std::move(made)});
@@ -391,9 +393,12 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
     return entered.error();
   bool first = true;
   for (const auto& updates : supersteps) {
-    auto base = find_base(*plan, store, at, std::exchange(first, false));
+    bool is_first = std::exchange(first, false);
+    auto base = find_base(*plan, store, at, is_first);
     if (!base)
       return base.error();
+    if (auto kept = is_first ? check_kept(config, base->saved) : result<void>{}; !kept)
+      return kept.error();
     if (updates.front().as_node == names::copy && base->saved && !base->saved->parent_id.empty())
       if (auto ok = forget_pruned_parent(store, *base->saved); !ok)
         return ok.error();

@@ -6,7 +6,7 @@
 namespace troupe {
 
 void run_deltas::begin(const graph_plan& plan, const thread_state& state, const thread_entry& how) {
-  book_.begin(plan, how.saved ? how.saved->metadata : value{});
+  book_.begin(plan, how.saved ? how.saved->metadata : value{}, how.history);
   branch_ = false;
   earlier_.clear();
   if (!active())

@@ -27,6 +27,7 @@ struct thread_entry {
   bool moved_here = false; // it was loaded from another namespace
   bool addressed = false;  // it was addressed by its id
   bool at_exit = false;    // one checkpoint is stored, at the run's end
+  store_history history = store_history::all;
 };
 
 class run_deltas {
@@ -57,6 +58,7 @@ public:
 
   /// The channels whose value the next stored checkpoint holds; counts them as stored.
   std::vector<channel_index> settle(thread_state& state) { return book_.settle(state); }
+  bool needs_no_past() const noexcept { return book_.needs_no_past(); }
   value counted(value metadata) const { return book_.counted(std::move(metadata)); }
 
   /// Durability exit: the writes to store with the parent of the one checkpoint.

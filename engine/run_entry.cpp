@@ -177,7 +177,8 @@ void run_loop::open_thread(const run_request& request) {
                  .superseded = request.superseded,
                  .moved_here = at_.moved_here,
                  .addressed = request.addressed,
-                 .at_exit = shared_->config.durability == durability::exit});
+                 .at_exit = shared_->config.durability == durability::exit,
+                 .history = shared_->config.store_history});
   if (nested()) {
     shared_->set_resuming(request.told_resuming);
   } else {

@@ -156,6 +156,7 @@ private:
   void put_checkpoint(std::string_view source, const std::vector<channel_index>* updated);
   void put_moved();
   checkpoint_put make_put(const std::vector<channel_index>* updated);
+  bool drops_older(std::string_view source) const;
   void note_deltas();
   void put_stub(std::string id);
   void submit(save_request request, save_ack when);

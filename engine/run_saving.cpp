@@ -61,6 +61,7 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
     } else {
       save_request request{here(std::move(before)), std::exchange(saving_.unsaved, {}),
                            make_put(updated)};
+      request.put->drops_older = drops_older(source);
       at_.saved_id = at_.checkpoint_id;
       bool sync = shared_->config.durability == durability::sync;
       if (!sync && saving_.put_in_queue())
@@ -101,6 +102,12 @@ checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
   out.checkpoint.ts = host_.timestamp();
   out.metadata = at_.metadata;
   return out;
+}
+
+// After a fork, tasks still look for what the tasks of the copied checkpoint ran.
+bool run_loop::drops_older(std::string_view source) const {
+  return shared_->config.store_history == store_history::latest_only && source != "fork"
+         && deltas_.needs_no_past();
 }
 
 // Records the step's writes to delta channels, once they are applied.
@@ -176,6 +183,8 @@ void run_loop::save_exit() {
       request.ref = here(at_.saved_id);
     }
     request.put = make_put(progress_.exit_updated ? &*progress_.exit_updated : nullptr);
+    const auto& source = at_.metadata["source"];
+    request.put->drops_older = drops_older(source.is_string() ? source.as_string() : "");
     at_.saved_id = at_.checkpoint_id;
     submit(std::move(request), save_ack::durable);
   }

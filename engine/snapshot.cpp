@@ -168,6 +168,8 @@ result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& ro
   auto saved = find_checkpoint(**plan, store, {at.thread_id, at.checkpoint_ns, at.checkpoint_id});
   if (!saved)
     return saved.error();
+  if (auto kept = check_kept(config, *saved); !kept)
+    return kept.error();
   auto out = make_snapshot(*plan, at, *saved, at.checkpoint_id.empty());
   if (!out || !subgraphs)
     return out;

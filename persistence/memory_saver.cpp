@@ -114,6 +114,18 @@ prune_report prune(stored_thread& thread, const std::function<void(thread_summar
   return report;
 }
 
+void drop_older(stored_thread& thread, const std::string& ns_name, const std::string& id) {
+  auto& ns = thread.namespaces.at(ns_name);
+  ns.checkpoints.erase(ns.checkpoints.begin(), ns.checkpoints.lower_bound(id));
+  ns.writes.erase(ns.writes.begin(), ns.writes.lower_bound(id));
+  remove_unused_values(ns);
+  std::erase_if(thread.namespaces, [&](const auto& e) {
+    const auto& checkpoints = e.second.checkpoints;
+    return is_of_a_task_of(e.first, ns_name) && !checkpoints.empty()
+           && checkpoints.rbegin()->first < id;
+  });
+}
+
 void rewind_writes(stored_namespace& ns, const std::string& checkpoint_id,
                    const std::vector<pending_write>& before) {
   auto there = ns.writes.find(checkpoint_id);
@@ -331,6 +343,8 @@ private:
       store_writes(ns, request.ref.checkpoint_id, task);
     if (request.put)
       store_checkpoint(ns, *request.put);
+    if (request.put && request.put->drops_older)
+      drop_older(thread, request.ref.checkpoint_ns, request.put->checkpoint.id);
     return {};
   }
 

@@ -85,6 +85,13 @@ result<void> mark_needed(namespace_summary& at, const checkpoint_summary& from,
 
 } // namespace
 
+bool is_of_a_task_of(std::string_view ns, std::string_view graph_ns) noexcept {
+  if (graph_ns.empty())
+    return is_of_a_task(ns);
+  return ns.starts_with(graph_ns) && ns.substr(graph_ns.size()).starts_with('|')
+         && is_of_a_task(ns.substr(graph_ns.size()));
+}
+
 void mark_kept(thread_summary& thread, const retention& keep) {
   for (auto& at : thread) {
     mark_kept(at.checkpoints, keep);

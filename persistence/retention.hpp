@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -28,6 +29,10 @@ struct namespace_summary {
 /// All namespaces of a thread.
 /// Order:  by name, so that a graph is before the graphs within.
 using thread_summary = std::vector<namespace_summary>;
+
+/// Whether a namespace belongs to a task of the graph in namespace `graph_ns`, or to a task below:
+/// one of its names after `graph_ns` has a task id.
+bool is_of_a_task_of(std::string_view ns, std::string_view graph_ns) noexcept;
 
 /// Marks the checkpoints that stay.
 using retention_rule = std::function<void(thread_summary&)>;

@@ -44,7 +44,12 @@ result<void> store_at_once(saver& to, const save_request& request) {
   for (const auto& task : request.writes)
     if (auto stored = to.put_writes(request.ref, task); !stored)
       return stored;
-  return request.put ? to.put(request.ref, *request.put) : result<void>{};
+  if (!request.put)
+    return {};
+  if (auto stored = to.put(request.ref, *request.put); !stored || !request.put->drops_older)
+    return stored;
+  auto pruned = to.prune({request.ref.thread_id}, retention{});
+  return pruned ? result<void>{} : pruned.error();
 }
 
 } // namespace

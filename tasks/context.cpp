@@ -153,6 +153,7 @@ run_config context::config() const {
   out.checkpoint_id = checkpoint_id();
   out.checkpoint_ns = scope_->ns;
   out.durability = run.config.durability;
+  out.store_history = run.config.store_history;
   out.recursion_limit = steps_max(run.config);
   out.max_concurrency = run.config.max_concurrency;
   out.tags = run.config.tags;

@@ -7,6 +7,7 @@
 //  - before_run() is complete when the turn is over.
 #pragma once
 
+#include <troupe/run_config.hpp>
 #include <troupe/saver.hpp>
 
 #include <atomic>
@@ -26,11 +27,12 @@ public:
   /// Ends the turn of a run that never began.
   ~held_claim() { run_ended(); }
 
-  thread_claim first;               // of requests until one was stored
-  std::atomic<bool> held{false};    // a request was stored under this claim
-  std::atomic<bool> rests{false};   // the run has put the thread to rest
-  std::atomic<bool> revoked{false}; // another run of this runtime took over
-  std::string after_id;             // less than the id of any checkpoint of the run
+  thread_claim first;                         // of requests until one was stored
+  std::atomic<bool> held{false};              // a request was stored under this claim
+  std::atomic<bool> rests{false};             // the run has put the thread to rest
+  std::atomic<bool> revoked{false};           // another run of this runtime took over
+  std::string after_id;                       // less than the id of any checkpoint of the run
+  store_history history = store_history::all; // of the run
   /// The run that is undone before this run begins. Set before this run's turn.
   std::shared_ptr<held_claim> undo_first;
 

@@ -38,7 +38,7 @@
 namespace troupe::cluster {
 
 /// Changes whenever processes that were built before can't understand the messages any more.
-inline constexpr std::uint32_t protocol_version = 6;
+inline constexpr std::uint32_t protocol_version = 7;
 
 using issue_number = std::uint64_t;   // of a home, never used again; 0: none
 using session_number = std::uint64_t; // likewise

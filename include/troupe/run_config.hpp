@@ -25,6 +25,18 @@ enum class durability : std::uint8_t {
   exit,  ///< one checkpoint when the run ends, pauses or fails
 };
 
+/// How much of a thread's past stays stored.
+/// Source: troupe; langgraph-checkpoint-redis has a saver of such threads, ShallowRedisSaver.
+enum class store_history : std::uint8_t {
+  all, ///< every checkpoint
+  /// The newest checkpoint of each namespace, with its pending writes. The commit that stores a
+  /// checkpoint removes all older ones of its namespace, and the namespaces of their tasks. Where a
+  /// delta channel leaves its value to earlier writes, older checkpoints stay until one holds the
+  /// values of all delta channels (channel_spec::snapshot_frequency). The past of a thread that was
+  /// run otherwise before is removed, too; a long one within a few steps.
+  latest_only,
+};
+
 /// The treatment of a run that is requested on a thread while another run of this runtime has its
 /// turn there. A turn ends when its run has ended and the run's last save was answered. Runs on
 /// different threads never wait for each other. Turns belong to one runtime. A run of another
@@ -39,7 +51,8 @@ enum class multitask_strategy : std::uint8_t {
   enqueue,   ///< the new run waits for its turn, first come first served
   interrupt, ///< cancels the other run, keeps what it stored; the new one begins, before the queue
   rollback,  ///< as interrupt, and the thread is restored to its state before the other run;
-             ///< `conflict` if the thread was taken over meanwhile, also by an outside update
+             ///< `conflict` if the thread was taken over meanwhile, also by an outside update, and
+             ///< if the other run has store_history::latest_only
 };
 
 /// The kinds of parts that a stream carries.
@@ -61,6 +74,10 @@ std::string_view to_string(stream_mode mode) noexcept;
 result<stream_mode> parse_stream_mode(std::string_view name);
 std::string_view to_string(durability d) noexcept;
 result<durability> parse_durability(std::string_view name);
+std::string_view to_string(store_history h) noexcept;
+/// Errors: invalid_config for a name that is not a choice.
+/// Source: troupe.
+result<store_history> parse_store_history(std::string_view name);
 std::string_view to_string(multitask_strategy s) noexcept;
 /// Errors: invalid_config for a name that is not a strategy.
 /// Source: troupe.
@@ -147,6 +164,10 @@ struct run_config {
   /// task_snapshot::subgraph_ns.
   std::string checkpoint_ns = {};
   troupe::durability durability = troupe::durability::async;
+  /// For the run, the runs within it, and outside updates. A checkpoint that was removed is missing
+  /// for get_state, forks and copies. A saver of the user's own that does not override submit()
+  /// needs prune(); else saving fails with invalid_config.
+  troupe::store_history store_history = troupe::store_history::all;
   /// While a run waits for its turn, its control can cancel it, and no time-out counts. A body must
   /// not wait for a run on its own thread: that run waits for the body's run.
   multitask_strategy multitask = multitask_strategy::take_over;

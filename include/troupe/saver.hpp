@@ -113,14 +113,20 @@ struct task_writes {
 /// A checkpoint to store.
 /// Shape:  `new_versions`: the channels whose version moved since the parent was stored, sorted.
 ///         For them `checkpoint.channel_values` holds the value, or no entry (stored as empty). All
-///         other channels keep the values stored under the same version.
+///         other channels keep the values stored under the same version. `drops_older`: nothing
+///         older is needed to read the checkpoint, and nothing older stays. In the same commit go
+///         the checkpoints of the namespace with a smaller id, their writes, the namespaces of
+///         their tasks, and values that nothing else uses. A saver may leave some of a long past
+///         to later puts.
 /// Errors: see saver::put.
-/// Source: langgraph/checkpoint/base, the arguments of BaseCheckpointSaver.put.
+/// Source: langgraph/checkpoint/base, the arguments of BaseCheckpointSaver.put; `drops_older` is
+///         troupe's.
 struct checkpoint_put {
   std::string parent_id; // empty: no parent
   troupe::checkpoint checkpoint;
   value metadata;
   std::vector<std::string> new_versions;
+  bool drops_older = false;
 };
 
 /// The right to write to a thread, in all of its namespaces: one run at a time. A run reads the
@@ -386,7 +392,8 @@ public:
   virtual result<std::vector<thread_info>> threads() = 0;
 
   /// Stores a request in the order of the calls. Calls `done` once, from any thread or from within
-  /// the call. Never blocks on the disk.
+  /// the call. Never blocks on the disk. This implementation puts, and prunes after a put that
+  /// drops what is older.
   /// Order:  requests are stored in the order of submission; a request's writes before its put.
   ///         `done` may submit; it must not wait for this saver nor drop the saver's last
   ///         reference.

@@ -261,7 +261,9 @@ result<void> lmdb_writer::store(const save_request& request) {
       return ok;
   }
   crash_point("request.checkpoint");
-  return store_names(thread);
+  if (auto ok = store_names(thread); !ok || !request.put || !request.put->drops_older)
+    return ok;
+  return drop_older(thread, **chain, request);
 }
 
 // For a test only, which must notice the split.

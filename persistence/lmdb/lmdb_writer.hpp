@@ -84,6 +84,11 @@ private:
       return val && !piece.base && piece.bytes.size() <= small_value_bytes_max;
     }
   };
+  /// The place of a value that may be stored.
+  struct old_value {
+    version at;
+    std::uint32_t channel = 0;
+  };
   static aes_gcm* cipher_of(known_thread& thread) {
     return thread.cipher ? &*thread.cipher : nullptr;
   }
@@ -108,6 +113,21 @@ private:
   void remember(known_chain& chain, const std::string& channel, value_base stored);
   const known_chain* known_chain_of(const checkpoint_ref& ref) const;
   result<void> store_names(known_thread& thread);
+
+  // a checkpoint that needs no past (lmdb_writer_past.cpp)
+  result<void> drop_older(known_thread& thread, known_chain& chain, const save_request& request);
+  result<std::vector<std::string>> some_older(std::uint64_t chain, std::string_view id) const;
+  result<bool> drop_one(known_thread& thread, known_chain& chain, const std::string& older,
+                        const checkpoint& now);
+  result<bool> find_old_value(known_thread& thread, std::uint64_t chain, old_value at,
+                              const version* now, std::vector<old_value>& out);
+  result<std::optional<version>> base_of(known_thread& thread, const store_key& key,
+                                         const version& at);
+  result<void> drop_values(known_thread& thread, known_chain& chain,
+                           std::vector<old_value> old_values);
+  result<void> drop_task_namespaces(known_thread& thread, const save_request& request);
+  result<void> drop_long_past(const known_thread& thread, const save_request& request);
+
   result<void> put(const store_key& key, record_kind kind);
   result<void> put(known_thread& thread, const store_key& key, record_kind kind);
 

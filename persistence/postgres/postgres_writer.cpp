@@ -9,6 +9,7 @@
 #include "persistence/postgres/postgres_schema.hpp"
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/record/versions_seen.hpp"
+#include "persistence/retention.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -352,7 +353,33 @@ result<void> postgres_writer::store(const save_request& request, locked_thread& 
   chain.newest = std::max(chain.newest, request.put->checkpoint.id);
   if (auto ok = store_values(chain.number, *request.put); !ok)
     return ok;
-  return store_checkpoint(chain.number, *request.put);
+  if (auto ok = store_checkpoint(chain.number, *request.put); !ok)
+    return ok;
+  return request.put->drops_older ? drop_older(thread, chain, request) : result<void>{};
+}
+
+result<void> postgres_writer::drop_older(locked_thread& thread, known_chain& chain,
+                                         const save_request& request) {
+  const auto& ns = request.ref.checkpoint_ns;
+  const auto& id = request.put->checkpoint.id;
+  postgres_params older;
+  older.number(chain.number).bytes(id);
+  postgres_params values;
+  values.number(chain.number);
+  auto prefix = ns.empty() ? ns : ns + "|";
+  postgres_params within;
+  within.number(thread.number).bytes(prefix).bytes(id);
+  auto sent = connection_->send(sql_.drop_older_writes, older);
+  if (sent)
+    sent = connection_->send(sql_.drop_older_checkpoints, older);
+  if (sent)
+    sent = connection_->send(sql_.drop_other_values, values);
+  if (sent)
+    sent = connection_->send(sql_.drop_task_namespaces, within);
+  std::erase_if(chain.present, [&id](const std::string& there) { return there < id; });
+  std::erase_if(thread.chains,
+                [&ns](const auto& known) { return is_of_a_task_of(known.first, ns); });
+  return sent;
 }
 
 // No other writer can make the chain meanwhile, because the thread is locked.

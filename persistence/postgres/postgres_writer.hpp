@@ -73,6 +73,7 @@ private:
                             const task_writes& task);
   result<void> store_values(std::int64_t chain, const checkpoint_put& put);
   result<void> store_checkpoint(std::int64_t chain, const checkpoint_put& put);
+  result<void> drop_older(locked_thread& thread, known_chain& chain, const save_request& request);
   void give_up();
 
   const postgres_options options_;

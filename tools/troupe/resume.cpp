@@ -21,6 +21,7 @@ struct resume_flags {
   std::string graph, filter;
   std::shared_ptr<kept_place> place;
   std::string durability = "async";
+  std::string store_history = "all";
   std::optional<std::uint32_t> recursion_limit = std::nullopt;
   bool alone = false, list = false;
   std::shared_ptr<home_flags> home;
@@ -78,6 +79,7 @@ int run(const resume_flags& o, bool json, stop_signals& signals) {
   run_control control;
   signals.watch(control);
   auto runs = app.resume_unfinished({.durability = parse_durability(o.durability).value(),
+                                     .store_history = parse_store_history(o.store_history).value(),
                                      .recursion_limit = o.recursion_limit,
                                      .control = control},
                                     query);
@@ -109,6 +111,12 @@ void add_resume(CLI::App& app, chosen_command& chosen) {
   command->add_option("--durability", o->durability, "When progress is stored: sync, async or exit")
     ->type_name("MODE")
     ->check(CLI::IsMember({"sync", "async", "exit"}))
+    ->capture_default_str();
+  command
+    ->add_option("--store-history", o->store_history,
+                 "The checkpoints that stay: all, or latest_only")
+    ->type_name("WHICH")
+    ->check(CLI::IsMember({"all", "latest_only"}))
     ->capture_default_str();
   command
     ->add_option("--recursion-limit", o->recursion_limit,

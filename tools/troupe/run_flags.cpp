@@ -204,6 +204,7 @@ run_config run_flags::config() const {
   run_config out{.thread_id = thread,
                  .checkpoint_id = checkpoint,
                  .durability = parse_durability(durability).value(),
+                 .store_history = parse_store_history(store_history).value(),
                  .recursion_limit = recursion_limit};
   if (!metadata.empty())
     out.metadata = map_of("--metadata", metadata);
@@ -236,6 +237,12 @@ std::shared_ptr<run_flags> add_run_flags(CLI::App& command) {
   command.add_option("--durability", o.durability, "When progress is stored: sync, async or exit")
     ->type_name("MODE")
     ->check(CLI::IsMember({"sync", "async", "exit"}))
+    ->capture_default_str();
+  command
+    .add_option("--store-history", o.store_history,
+                "The checkpoints that stay: all, or latest_only")
+    ->type_name("WHICH")
+    ->check(CLI::IsMember({"all", "latest_only"}))
     ->capture_default_str();
   command
     .add_option("--stream", o.stream,

@@ -22,6 +22,7 @@ struct run_flags {
   std::string graph, input, thread, resume, checkpoint, context, metadata;
   std::vector<std::string> configurable;
   std::string durability = "async";
+  std::string store_history = "all";
   std::vector<std::string> stream = {"updates"};
   std::optional<std::uint32_t> recursion_limit = std::nullopt;
   bool has_input = false, has_resume = false, has_thread = false, once = false, actors = false;
