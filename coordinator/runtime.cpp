@@ -266,7 +266,8 @@ run_handle basic_app::start(const run_input& input, const run_config& config,
     return handle_of(runtime_is_gone());
   config_of_call over{defaults_, config};
   auto log = core_->runtime().log().of(over->thread_id);
-  auto sink = transforming(options.transforms, std::make_shared<log_sink>(options.modes, log));
+  auto sink = transforming(*core_->plan(), options.transforms,
+                           std::make_shared<log_sink>(options.modes, log));
   return handle_of(core_->start(input, *over, {}, std::move(sink)));
 }
 
@@ -338,6 +339,13 @@ result<checkpoint_ref> basic_app::try_bulk_update_state(
   return update_thread(*plan, **store, at, supersteps, tools_of(*core_));
 }
 
+result<void> basic_app::try_copy_thread(const run_config& config, const std::string& target) const {
+  config_of_call over{defaults_, config};
+  auto store = saver_of(*core_, *over);
+  return store ? (*store)->copy_thread(over->thread_id, target, over->checkpoint_id)
+               : store.error();
+}
+
 static result<std::vector<owned_thread>> cut_off_threads(app_core& core,
                                                          const unfinished_query& which) {
   auto store = saver_of(core, {.thread_id = "any"});
@@ -406,6 +414,9 @@ checkpoint_ref basic_app::update_state(const run_config& config, optional_update
 checkpoint_ref basic_app::bulk_update_state(
   const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const {
   return try_bulk_update_state(config, supersteps).value();
+}
+void basic_app::copy_thread(const run_config& config, const std::string& target) const {
+  try_copy_thread(config, target).value();
 }
 std::vector<std::string> basic_app::unfinished(const unfinished_query& which) const {
   return try_unfinished(which).value();

@@ -38,7 +38,7 @@ void stream_front::start() {
   auto request = std::move(*request_);
   const auto& config = request->shared->config;
   fan_->begin(config.thread_id.empty() ? nullptr : app_->runtime().log().of(config.thread_id));
-  auto sink = transforming(std::move(transforms_), fan_);
+  auto sink = transforming(*app_->plan(), transforms_, fan_);
   request->shared->sink = printing(config.print_mode, sink);
   auto run = app_->start(request, {}, [fan = fan_, sink](const result<run_result>& how) {
     auto stopped = sink->failure();

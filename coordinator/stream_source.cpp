@@ -46,7 +46,7 @@ void run_source::begin(std::shared_ptr<run_request> request) {
     return;
   }
   request->shared->home = unit_;
-  sink_ = transforming(options_.transforms, queue_);
+  sink_ = transforming(*app_->plan(), options_.transforms, queue_);
   request->shared->sink = printing(config.print_mode, sink_);
   app_core::begin(group_, unit_, std::move(request), completion_);
 }

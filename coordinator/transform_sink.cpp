@@ -91,8 +91,11 @@ private:
 
 } // namespace
 
-std::shared_ptr<part_sink> transforming(std::vector<part_transform> transforms,
+std::shared_ptr<part_sink> transforming(const graph_plan& graph,
+                                        const std::vector<part_transform>& of_stream,
                                         std::shared_ptr<part_sink> next) {
+  auto transforms = graph.options.transforms;
+  transforms.insert(transforms.end(), of_stream.begin(), of_stream.end());
   if (transforms.empty())
     return next;
   return std::make_shared<transform_sink>(std::move(transforms), std::move(next));

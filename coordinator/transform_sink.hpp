@@ -8,9 +8,10 @@
 
 namespace troupe {
 
-/// A sink that passes each part through `transforms` to `next`. Returns `next` itself without
-/// transforms.
-std::shared_ptr<part_sink> transforming(std::vector<part_transform> transforms,
+/// A sink that passes each part through the transforms of the graph, then those of the stream, to
+/// `next`. Returns `next` itself without transforms.
+std::shared_ptr<part_sink> transforming(const graph_plan& graph,
+                                        const std::vector<part_transform>& of_stream,
                                         std::shared_ptr<part_sink> next);
 
 } // namespace troupe

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <initializer_list>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -70,7 +72,8 @@ public:
     finish_nodes();
     list_channels();
     add_warnings();
-    warn_of_hopeless_joins();
+    if (auto unreached = find_unreached())
+      return *std::move(unreached);
     shrink();
     plan_->index();
     return std::shared_ptr<const graph_plan>{std::move(plan_)};
@@ -323,11 +326,9 @@ private:
                   "commands. Remove the edges if its commands alone decide."}));
   }
 
-  // Warns of nodes that a join waits for but that no edge leads to. A route without a path map, and
-  // a command without destinations, may lead anywhere.
-  void warn_of_hopeless_joins() {
-    if (plan_->finishing.empty() && spec_.joins.empty())
-      return;
+  // The nodes that edges, routes, subscriptions and destinations lead to. A route without a path
+  // map leads anywhere: then nullopt.
+  std::optional<std::vector<bool>> reached_nodes() const {
     std::vector<bool> reached(plan_->nodes.size());
     std::vector<node_index> open{0};
     for (const auto& s : spec_.subscriptions)
@@ -348,7 +349,7 @@ private:
         for (auto to : plan_->channels[w.channel].triggers)
           reach(to);
       if (leads_anywhere(node))
-        return;
+        return std::nullopt;
       for (const auto& r : node.routes)
         for (const auto& [label, to] : r.map.entries())
           reach(place(to));
@@ -356,11 +357,43 @@ private:
         if (spec_.has_node(to))
           reach(place(to));
     }
+    return reached;
+  }
+
+  // Warns of nodes that nothing leads to; of those that a join waits for, with the join.
+  std::optional<error> find_unreached() {
+    auto reached = reached_nodes();
+    if (!reached)
+      return std::nullopt;
+    std::set<std::string_view> named;
     for (const auto& j : spec_.joins)
       for (const auto& from : j.from)
-        if (j.to != names::end && !reached[place(from)])
+        if (j.to != names::end && !(*reached)[place(from)]) {
+          named.insert(from);
           plan_->warnings.push_back(
             concat({"The join into `", j.to, "` waits for `", from, "`, which no edge leads to."}));
+        }
+    if (has_handlers())
+      return std::nullopt;
+    for (const auto& n : spec_.nodes) {
+      if ((*reached)[place(n.name)])
+        continue;
+      auto text = concat({"Node `", n.name,
+                          "` is not reachable: add an edge or a route to it, or name it in the "
+                          "node_options::destinations of a node whose commands lead to it."});
+      if (plan_->options.strict_reachability)
+        return error{errc::invalid_graph, std::move(text), "UnreachableNodeError"};
+      if (!named.contains(n.name))
+        plan_->warnings.push_back(std::move(text));
+    }
+    return std::nullopt;
+  }
+
+  bool has_handlers() const {
+    return spec_.defaults.error_handler
+           || std::ranges::any_of(spec_.nodes, [](const node_spec& n) -> bool {
+                return bool{n.options.error_handler};
+              });
   }
 
   static bool leads_anywhere(const plan_node& node) {

@@ -63,6 +63,11 @@ bool has_parent(const stored_namespace& ns, const save_request& request) {
   return ns.checkpoints.contains(request.put->parent_id);
 }
 
+bool has_checkpoint(const stored_thread& thread, const std::string& id) {
+  auto root = thread.namespaces.find("");
+  return root != thread.namespaces.end() && root->second.checkpoints.contains(id);
+}
+
 thread_summary summarize(const stored_thread& thread) {
   thread_summary all;
   for (const auto& [name, ns] : thread.namespaces) {
@@ -239,16 +244,22 @@ public:
     return all;
   }
 
-  result<void> copy_thread(const std::string& source, const std::string& target) override {
+  result<void> copy_thread(const std::string& source, const std::string& target,
+                           const std::string& up_to) override {
     if (auto ok = check_copy(source, target); !ok)
       return ok;
     std::scoped_lock lock{mutex_};
     auto from = threads_.find(source);
     if (from == threads_.end())
-      return {};
+      return up_to.empty() ? result<void>{} : nothing_to_copy(source, up_to);
     if (threads_.contains(target))
       return target_is_there(target);
-    threads_.emplace(target, stored_thread{from->second.namespaces});
+    if (!up_to.empty() && !has_checkpoint(from->second, up_to))
+      return nothing_to_copy(source, up_to);
+    stored_thread copy{from->second.namespaces};
+    if (!up_to.empty())
+      troupe::prune(copy, [&up_to](auto& of) { mark_up_to(of, up_to); });
+    threads_.emplace(target, std::move(copy));
     return {};
   }
 

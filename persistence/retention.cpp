@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace troupe {
 
@@ -25,9 +26,8 @@ bool is_of_a_task(std::string_view ns) {
 }
 
 // Whether a checkpoint of a graph above, under which this one was made, is gone or will be removed.
-bool is_orphan(thread_summary& thread, const namespace_summary& at, const checkpoint_summary& cp) {
-  if (!is_of_a_task(at.ns))
-    return false;
+bool lacks_one_above(thread_summary& thread, const namespace_summary& at,
+                     const checkpoint_summary& cp) {
   return std::ranges::any_of(cp.metadata["parents"].entries(), [&](const auto& above) {
     auto ns = std::ranges::find(thread, above.key(), &namespace_summary::ns);
     if (ns == thread.end() || !above.val.is_string() || ns->ns == at.ns)
@@ -35,6 +35,10 @@ bool is_orphan(thread_summary& thread, const namespace_summary& at, const checkp
     auto* parent = find(ns->checkpoints, above.val.as_string());
     return parent == nullptr || !parent->stays;
   });
+}
+
+bool is_orphan(thread_summary& thread, const namespace_summary& at, const checkpoint_summary& cp) {
+  return is_of_a_task(at.ns) && lacks_one_above(thread, at, cp);
 }
 
 void mark_forks(std::vector<checkpoint_summary>& all) {
@@ -101,6 +105,19 @@ void mark_kept(thread_summary& thread, const retention& keep) {
       if (keep.created_before && cp.ts >= *keep.created_before)
         cp.stays = true;
     }
+  }
+}
+
+void mark_up_to(thread_summary& thread, std::string_view id) {
+  for (auto& at : thread) {
+    if (!at.ns.empty()) {
+      for (auto& cp : at.checkpoints)
+        cp.stays = !lacks_one_above(thread, at, cp);
+      continue;
+    }
+    auto* cp = find(at.checkpoints, id);
+    while (cp != nullptr && !std::exchange(cp->stays, true))
+      cp = find(at.checkpoints, cp->parent_id);
   }
 }
 

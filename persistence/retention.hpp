@@ -43,6 +43,10 @@ void mark_kept(thread_summary& thread, const retention& keep);
 /// Marks the checkpoints that none of these runs made.
 void mark_other_runs(thread_summary& thread, const std::vector<std::string>& run_ids);
 
+/// Marks the root's checkpoint `id` and its ancestors, and the checkpoints that runs within their
+/// tasks made.
+void mark_up_to(thread_summary& thread, std::string_view id);
+
 /// Whether a value of the channel is stored under the version it has at this checkpoint.
 using stores_value = std::function<result<bool>(
   const namespace_summary& at, const checkpoint_summary&, const std::string& channel)>;

@@ -58,7 +58,7 @@ result<prune_report> saver::prune(const std::vector<std::string>&, const retenti
   return cannot("prune threads");
 }
 
-result<void> saver::copy_thread(const std::string&, const std::string&) {
+result<void> saver::copy_thread(const std::string&, const std::string&, const std::string&) {
   return cannot("copy a thread");
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <troupe/node_cache.hpp>
+#include <troupe/part_transform.hpp>
 #include <troupe/run_config.hpp>
 #include <troupe/run_input.hpp>
 #include <troupe/saver.hpp>
@@ -201,21 +202,6 @@ enum class overflow : std::uint8_t {
   /// also when the step was the last one.
   fail,
 };
-
-/// Passes a part on, to the next transform or to the readers.
-using pass_part = std::function<void(stream_part)>;
-
-/// A function over the parts of a run, before they are numbered, kept and queued. It changes parts,
-/// leaves them out or adds some: for each part it calls `pass` any number of times.
-/// Order:  the first transform of a list gets the parts of the run; each other one gets the parts
-///         that the transform before it passed on.
-/// Thread: the thread that made the part, the run's or a body's; one call at a time. It is short,
-///         calls `pass` only before it returns, and does not wait for its run.
-/// Errors: after an exception no part is streamed, and the run stops at the end of its step, as
-///         after a drain. After its last part the reader gets the error: one of class error as it
-///         was thrown, any other as node_failed.
-/// Source: langgraph/stream/_types.py, StreamTransformer.
-using part_transform = std::function<void(stream_part part, const pass_part& pass)>;
 
 /// How a run is streamed.
 /// Source: troupe.
@@ -429,6 +415,14 @@ public:
                                           std::string as_node = {}, std::string task_id = {}) const;
   result<checkpoint_ref> try_bulk_update_state(
     const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const;
+  /// Copies a thread under another id. With `config.checkpoint_id`, the copy ends at this
+  /// checkpoint and has its pending writes: a run of the copy resumes there. The copied thread
+  /// stays as it is. Errors: as try_get_state, and
+  ///         - invalid_config: the target exists, or the saver can't copy
+  ///         - checkpoint_missing: the thread does not have the checkpoint
+  ///         Either everything is copied, or nothing.
+  /// Source: langgraph/checkpoint/base, copy_thread; the copy up to a checkpoint is troupe's.
+  result<void> try_copy_thread(const run_config& config, const std::string& target) const;
 
   /// The forms that throw error.
   state_snapshot get_state(const run_config& config, bool subgraphs = false) const;
@@ -438,6 +432,7 @@ public:
                               std::string as_node = {}, std::string task_id = {}) const;
   checkpoint_ref bulk_update_state(
     const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const;
+  void copy_thread(const run_config& config, const std::string& target) const;
 
   std::vector<std::string> unfinished(const unfinished_query& which = {}) const;
   std::vector<resumed_run> resume_unfinished(const run_config& config = {},

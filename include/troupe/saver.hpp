@@ -362,12 +362,16 @@ public:
   virtual result<prune_report> prune(const std::vector<std::string>& thread_ids,
                                      const retention& keep = {});
 
-  /// Copies all checkpoints and writes of a thread, in all namespaces, under another id. No error
-  /// when `source` is missing.
+  /// Copies all checkpoints and writes of a thread, in all namespaces, under another id. With
+  /// `up_to`, a checkpoint of the root namespace, copies this one and its ancestors, with their
+  /// writes, and what runs within their tasks stored. No error when `source` is missing, without
+  /// `up_to`.
   /// Errors: as put; invalid_config when `target` has checkpoints or is `source`, or when this
-  ///         saver can't copy. Either everything is copied, or nothing.
-  /// Source: langgraph/checkpoint/base, copy_thread.
-  virtual result<void> copy_thread(const std::string& source, const std::string& target);
+  ///         saver can't copy; checkpoint_missing for `up_to`. Either everything is copied, or
+  ///         nothing.
+  /// Source: langgraph/checkpoint/base, copy_thread; `up_to` is troupe's.
+  virtual result<void> copy_thread(const std::string& source, const std::string& target,
+                                   const std::string& up_to = {});
 
   /// As prune(), removes the checkpoints, of all threads and namespaces, whose metadata member
   /// `run_id` is one of these.

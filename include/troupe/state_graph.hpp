@@ -4,6 +4,7 @@
 #include <troupe/compiled_graph.hpp>
 #include <troupe/limits.hpp>
 #include <troupe/node_body.hpp>
+#include <troupe/part_transform.hpp>
 #include <troupe/placement.hpp>
 
 #include <chrono>
@@ -135,6 +136,14 @@ struct compile_options {
   /// true: when a task has failed for good, tasks of its step that run_config::max_concurrency held
   /// back still run. false: these tasks do not begin; they run when the thread is resumed.
   bool finish_steps = false;
+  /// true: a node that nothing leads to is invalid_graph. false: compiled_graph::warnings() names
+  /// it. Edges, routes with a path map, subscriptions and node_options::destinations lead to nodes.
+  /// A graph that has a route without a path map, or an error handler, is not checked: both may
+  /// lead anywhere.
+  bool strict_reachability = false;
+  /// Functions over the parts of every stream of the graph, before those of the stream itself. The
+  /// parts of a run within another one pass the transforms of the outer graph only.
+  std::vector<part_transform> transforms = {};
 };
 
 /// How many of its predecessors a join waits for, and for how long.

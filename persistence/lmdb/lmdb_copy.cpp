@@ -2,6 +2,7 @@
 #include "persistence/lmdb/lmdb_copy.hpp"
 
 #include "persistence/lmdb/lmdb_index.hpp"
+#include "persistence/lmdb/lmdb_pruner.hpp"
 #include "persistence/record/bytes.hpp"
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/record/value_patch.hpp"
@@ -147,19 +148,44 @@ private:
   std::string record_;
 };
 
+// Removes what the copy does not keep, in the transaction that made it.
+result<void> cut(lmdb_writer& writer, const std::string& target, const std::string& up_to) {
+  auto number = find_thread_number(writer.transaction(), target);
+  if (!number)
+    return number.error();
+  auto keep = [&up_to](thread_summary& thread) { mark_up_to(thread, up_to); };
+  thread_records records{writer.transaction(), writer.keys()};
+  auto checkpoints = find_checkpoints_to_remove(records, **number, keep);
+  if (!checkpoints)
+    return checkpoints.error();
+  if (auto ok = remove(writer, target, *checkpoints); !ok)
+    return ok;
+  thread_records rest{writer.transaction(), writer.keys()};
+  auto values = find_values_to_remove(rest, **number);
+  return values ? remove(writer, target, *values) : values.error();
+}
+
 } // namespace
 
-write_outcome copy_thread(lmdb_writer& writer, const std::string& source,
-                          const std::string& target) {
-  auto from = find_thread_number(writer.transaction(), source);
-  auto to = find_thread_number(writer.transaction(), target);
+write_outcome copy_thread(lmdb_writer& writer, const std::string& source, const std::string& target,
+                          const std::string& up_to) {
+  const auto& txn = writer.transaction();
+  auto from = find_thread_number(txn, source);
+  auto to = find_thread_number(txn, target);
   if (!from || !to)
     return {.answer = from ? to.error() : from.error()};
   if (!*from)
-    return {};
+    return up_to.empty() ? write_outcome{}
+                         : write_outcome{.answer = nothing_to_copy(source, up_to)};
   if (*to)
     return {.answer = target_is_there(target)};
-  return writer.ended(thread_copy{writer, **from}.run(target));
+  if (up_to.empty())
+    return writer.ended(thread_copy{writer, **from}.run(target));
+  auto last = txn.get(checkpoint_key(**from, up_to));
+  if (!last || !*last)
+    return {.answer = last ? nothing_to_copy(source, up_to) : last.error()};
+  auto copied = thread_copy{writer, **from}.run(target);
+  return writer.ended(copied ? cut(writer, target, up_to) : copied);
 }
 
 } // namespace troupe

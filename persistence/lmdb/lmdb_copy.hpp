@@ -7,9 +7,9 @@
 
 namespace troupe {
 
-/// Copies thread `source` to `target`, within a transaction of the writer. The copy has no owner.
-/// Does nothing when `source` does not exist; refuses a `target` that exists.
-write_outcome copy_thread(lmdb_writer& writer, const std::string& source,
-                          const std::string& target);
+/// As saver::copy_thread, without its checks of the ids, within a transaction of the writer. The
+/// copy has no owner.
+write_outcome copy_thread(lmdb_writer& writer, const std::string& source, const std::string& target,
+                          const std::string& up_to);
 
 } // namespace troupe

@@ -71,10 +71,11 @@ public:
     return prune_each(ids, [&run_ids](auto& thread) { mark_other_runs(thread, run_ids); });
   }
 
-  result<void> copy_thread(const std::string& source, const std::string& target) override {
+  result<void> copy_thread(const std::string& source, const std::string& target,
+                           const std::string& up_to) override {
     if (auto ok = check_copy(source, target); !ok)
       return ok;
-    return upkeep(target, [&] { return troupe::copy_thread(writer_, source, target); });
+    return upkeep(target, [&] { return troupe::copy_thread(writer_, source, target, up_to); });
   }
 
   result<void> rewind(const std::string& thread_id, const rewind_point& to) override {

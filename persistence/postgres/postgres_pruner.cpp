@@ -49,6 +49,24 @@ public:
     return prune_report{ids.size(), *values};
   }
 
+  /// Removes what a copy does not keep, in the transaction that made it.
+  result<void> cut(std::int64_t thread, const thread_copied& what) {
+    bool is_there = false;
+    auto found = decide(thread, [&](thread_summary& all) {
+      mark_up_to(all, what.up_to);
+      is_there = !all.empty() && all.front().ns.empty()
+                 && std::ranges::any_of(all.front().checkpoints, &checkpoint_summary::stays);
+    });
+    if (!found)
+      return found.error();
+    if (!is_there)
+      return nothing_to_copy(what.source, what.up_to);
+    if (auto ok = erase(found->chains, found->ids); !ok)
+      return ok;
+    auto values = remove_unused(thread);
+    return values ? result<void>{} : values.error();
+  }
+
 private:
   // Locks the thread's row. Result: the thread's number; nullopt when the thread does not exist.
   result<std::optional<std::int64_t>> lock() {
@@ -71,24 +89,29 @@ private:
     auto thread = lock();
     if (!thread)
       return thread.error();
-    removed_checkpoints found;
-    if (*thread) {
-      std::map<std::string, std::int64_t> chains;
-      auto all = summarize(**thread, chains);
-      if (!all)
-        return all.error();
-      mark(*all);
-      if (auto ok = mark_what_is_needed(**thread, *all); !ok)
-        return ok.error();
-      for (const auto& at : *all)
-        for (auto cp = at.checkpoints.rbegin(); cp != at.checkpoints.rend(); ++cp)
-          if (!cp->stays) {
-            found.chains.push_back(chains.at(at.ns));
-            found.ids.push_back(cp->id);
-          }
-    }
+    auto found = *thread ? decide(**thread, mark) : result{removed_checkpoints{}};
+    if (!found)
+      return found;
     if (auto ok = commit(); !ok)
       return ok.error();
+    return found;
+  }
+
+  result<removed_checkpoints> decide(std::int64_t thread, const retention_rule& mark) {
+    std::map<std::string, std::int64_t> chains;
+    auto all = summarize(thread, chains);
+    if (!all)
+      return all.error();
+    mark(*all);
+    if (auto ok = mark_what_is_needed(thread, *all); !ok)
+      return ok.error();
+    removed_checkpoints found;
+    for (const auto& at : *all)
+      for (auto cp = at.checkpoints.rbegin(); cp != at.checkpoints.rend(); ++cp)
+        if (!cp->stays) {
+          found.chains.push_back(chains.at(at.ns));
+          found.ids.push_back(cp->id);
+        }
     return found;
   }
 
@@ -147,31 +170,40 @@ private:
     auto thread = lock();
     if (!thread)
       return thread.error();
+    if (auto ok = erase(chains, ids); !ok)
+      return ok;
+    return commit();
+  }
+
+  result<void> erase(std::span<const std::int64_t> chains, std::span<const std::string> ids) {
     postgres_params params;
     params.number_array(chains).bytes_array(ids);
     for (const auto* statement : {&sql_.erase_their_writes, &sql_.erase_checkpoints})
       if (auto ok = on_.send(*statement, params); !ok)
         return ok;
-    return commit();
+    return {};
   }
 
   result<std::size_t> remove_unused() {
     auto thread = lock();
     if (!thread)
       return thread.error();
-    std::size_t count = 0;
-    if (*thread) {
-      postgres_params params;
-      params.number(**thread);
-      auto rows = on_.ask(sql_.erase_unused_values, params);
-      if (!rows)
-        return rows.error();
-      count = static_cast<std::size_t>(rows->number(0, 0));
-      if (auto ok = on_.send(sql_.erase_empty_chains, params); !ok)
-        return ok.error();
-    }
+    auto count = *thread ? remove_unused(**thread) : result<std::size_t>{0};
+    if (!count)
+      return count;
     auto done = commit();
-    return done ? result<std::size_t>{count} : done.error();
+    return done ? count : done.error();
+  }
+
+  result<std::size_t> remove_unused(std::int64_t thread) {
+    postgres_params params;
+    params.number(thread);
+    auto rows = on_.ask(sql_.erase_unused_values, params);
+    if (!rows)
+      return rows.error();
+    if (auto ok = on_.send(sql_.erase_empty_chains, params); !ok)
+      return ok.error();
+    return static_cast<std::size_t>(rows->number(0, 0));
   }
 
   postgres_connection& on_;
@@ -202,8 +234,9 @@ result<std::vector<std::string>> threads_of_runs(postgres_connection& on,
 }
 
 result<void> copy_thread(postgres_connection& on, const postgres_statements& sql,
-                         const std::string& sequence, const std::string& source,
-                         const std::string& target, bool& may_be_done) {
+                         const std::string& sequence, const thread_copied& what,
+                         bool& may_be_done) {
+  const auto& [source, target, up_to] = what;
   if (may_be_done)
     return error{
       errc::storage_failed,
@@ -224,7 +257,7 @@ result<void> copy_thread(postgres_connection& on, const postgres_statements& sql
   if (from && there->size() > 1)
     return target_is_there(target);
   if (!from)
-    return {};
+    return up_to.empty() ? result<void>{} : nothing_to_copy(source, up_to);
   postgres_params numbers;
   numbers.bytes(sequence);
   auto number = on.ask(sql.next_numbers, numbers);
@@ -246,6 +279,9 @@ result<void> copy_thread(postgres_connection& on, const postgres_statements& sql
   plain.number(*from).number(to);
   for (const auto* statement : {&sql.copy_checkpoints, &sql.copy_values, &sql.copy_writes})
     if (auto ok = on.send(*statement, plain); !ok)
+      return ok;
+  if (!up_to.empty())
+    if (auto ok = pruner{on, sql, target}.cut(to, what); !ok)
       return ok;
   may_be_done = true;
   auto done = on.ask(sql.commit);

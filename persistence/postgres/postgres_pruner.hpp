@@ -24,11 +24,17 @@ result<std::vector<std::string>> threads_of_runs(postgres_connection& on,
                                                  const postgres_statements& sql,
                                                  const std::vector<std::string>& run_ids);
 
+/// The arguments of saver::copy_thread.
+struct thread_copied {
+  const std::string& source;
+  const std::string& target;
+  const std::string& up_to;
+};
+
 /// As saver::copy_thread, without its checks of the ids. `sequence`: the sequence of new numbers.
 /// Shape:  `may_be_done` is set before the commit: from then on, after a lost connection, it is not
 ///         known whether the copy exists.
 result<void> copy_thread(postgres_connection& on, const postgres_statements& sql,
-                         const std::string& sequence, const std::string& source,
-                         const std::string& target, bool& may_be_done);
+                         const std::string& sequence, const thread_copied& what, bool& may_be_done);
 
 } // namespace troupe

@@ -32,14 +32,15 @@ public:
     return prune_each(*ids, [&run_ids](auto& thread) { mark_other_runs(thread, run_ids); });
   }
 
-  result<void> copy_thread(const std::string& source, const std::string& target) override {
+  result<void> copy_thread(const std::string& source, const std::string& target,
+                           const std::string& up_to) override {
     if (auto ok = check_copy(source, target); !ok)
       return ok;
     commits_.flush(source);
     commits_.flush(target);
     auto may_be_done = false;
     return pool_.with([&](postgres_connection& on) {
-      return troupe::copy_thread(on, sql_, numbers_, source, target, may_be_done);
+      return troupe::copy_thread(on, sql_, numbers_, {source, target, up_to}, may_be_done);
     });
   }
 

@@ -174,6 +174,11 @@ result<void> check_copy(const std::string& source, const std::string& target) {
   return source == target ? target_is_there(target) : result<void>{};
 }
 
+error nothing_to_copy(const std::string& source, const std::string& up_to) {
+  return {errc::checkpoint_missing,
+          "copy a thread: `" + source + "` has no checkpoint `" + up_to + "`"};
+}
+
 error target_is_there(const std::string& target) {
   return {errc::invalid_config,
           "copy a thread: `" + target + "` exists already: delete it, or choose another id"};

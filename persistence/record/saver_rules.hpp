@@ -79,6 +79,8 @@ error parent_is_gone(const save_request& request);
 
 /// Whether a thread can be copied under this id, as far as the ids show. Errors: invalid_config.
 result<void> check_copy(const std::string& source, const std::string& target);
+/// The error of a copy up to a checkpoint that the thread does not have. A checkpoint_missing.
+error nothing_to_copy(const std::string& source, const std::string& up_to);
 /// The error of a copy whose target has checkpoints. An invalid_config.
 error target_is_there(const std::string& target);
 
