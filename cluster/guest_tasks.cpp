@@ -366,6 +366,11 @@ void guest_tasks::drain(issue_number issue, const std::string& why, bool give_ba
     found->shared->control.request_drain(why);
 }
 
+void guest_tasks::step_failed(issue_number issue) {
+  if (auto found = tasks_->find(issue))
+    found->task->should_end.store(true, std::memory_order_relaxed);
+}
+
 void guest_tasks::answered(save_answer answer) {
   if (auto found = tasks_->find(answer.issue))
     found->shared->link->answered(std::move(answer));

@@ -56,6 +56,8 @@ public:
   /// Drains a run of a graph: it ends at its next step border. Other tasks run to their end. With
   /// `give_back` the run may resume elsewhere.
   void drain(issue_number issue, const std::string& why, bool give_back);
+  /// Another task of the task's step failed: its body sees context::stop_requested().
+  void step_failed(issue_number issue);
 
   /// Hands a home's message to its task. A message for an unknown task is dropped.
   void answered(save_answer answer);

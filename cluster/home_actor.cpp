@@ -134,6 +134,7 @@ void home_actor::tick() {
   dispatcher_.tick(when);
   hub_.tick(when);
   tell_drains();
+  tell_failures();
   close_old_runs();
   delayed_send(this, tick_every_, clock_tick{});
 }
@@ -158,6 +159,12 @@ void home_actor::tell_drains() {
     dispatcher_.drain(number, run->control.reason());
     return true;
   });
+}
+
+void home_actor::tell_failures() {
+  for (const auto& [number, task] : tasks_)
+    if (task->task().should_end.load(std::memory_order_relaxed))
+      dispatcher_.step_failed(number);
 }
 
 void home_actor::close_old_runs() {

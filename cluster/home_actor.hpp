@@ -73,6 +73,7 @@ private:
   void tick();
   void look_at_file(instant now);
   void tell_drains();
+  void tell_failures();
   void close_old_runs();
   void flush() override;
   void look_for_ended() override;

@@ -311,13 +311,14 @@ result<bytes> encode_outcome(detail::task_scope& task) {
      std::move(failure), list_of(task.questions, [](const interrupt& q) { return value::of(q); }),
      task.upward ? of_command(*task.upward) : value{}, count(task.asked), count(task.answered),
      value::list(task.answers), value(task.run->answer_waits()),
-     drains ? value(control.reason()) : value{}, value(task.took.count())}));
+     drains ? value(control.reason()) : value{}, value(task.took.count()),
+     value(task.learned_to_end.load(std::memory_order_relaxed))}));
 }
 
 result<bool> take_outcome(detail::task_scope& task, const bytes& data) {
   return from_bytes(data, [&task](value v) {
     const auto& plan = *task.run->plan;
-    fields in{std::move(v), 12, "the outcome of a task"};
+    fields in{std::move(v), 13, "the outcome of a task"};
     auto status = in.one_of(task_status::parent_command);
     auto writes = to_writes(in, plan);
     auto early = to_writes(in, plan);
@@ -330,6 +331,7 @@ result<bool> take_outcome(detail::task_scope& task, const bytes& data) {
     bool left = in.flag();
     auto drains = in.maybe([](fields& f) { return f.text(); });
     auto took = std::chrono::nanoseconds{in.number()};
+    bool learned_to_end = in.flag();
     if (answered > answers.size())
       throw error{errc::invalid_value,
                   "read the outcome of a task: it used more answers than the task has"};
@@ -348,6 +350,7 @@ result<bool> take_outcome(detail::task_scope& task, const bytes& data) {
     task.answered = answered;
     task.answers = std::move(answers);
     task.took = took;
+    task.learned_to_end = learned_to_end;
     if (drains)
       task.run->control.request_drain(std::move(*drains));
     return left;

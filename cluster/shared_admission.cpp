@@ -200,6 +200,8 @@ void shared_admission::pass_on(local_task task, message what) {
     guests_.granted(*credit);
   } else if (auto* drains = std::get_if<task_drain>(&what)) {
     guests_.drain(task, drains->why, false);
+  } else if (std::holds_alternative<step_failed>(what)) {
+    guests_.step_failed(task);
   }
 }
 

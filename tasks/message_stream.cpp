@@ -2,6 +2,7 @@
 #include "tasks/message_stream.hpp"
 #include "channels/message_forms.hpp"
 #include "graph/checkpoint_ns.hpp"
+#include "tasks/nested.hpp"
 
 #include <algorithm>
 #include <span>
@@ -21,6 +22,8 @@ bool is_chunk(const value& message) {
 // The path of the task, as far as its body's parts show it.
 // Source: langgraph/pregel/_algo.py, prepare_single_task (langgraph_path).
 value path_of(const detail::task_scope& task) {
+  if (task.call && task.call->caller)
+    return {names::push, path_of(*task.call->caller), task.call->index, true};
   if (task.index != no_index && !task.sent)
     return {names::pull, task.node->name};
   return {names::push, task.slot};

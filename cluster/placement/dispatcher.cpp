@@ -207,6 +207,8 @@ void dispatcher::issue_to(const worker_view& to, task_number number, instant now
                                 .ahead = ahead});
   if (t.drains)
     host_.send(w.link, task_drain{t.issue, *t.drains});
+  if (t.may_end)
+    host_.send(w.link, cluster::step_failed{t.issue});
 }
 
 void dispatcher::place_waiting(line& at, instant now) {

@@ -100,6 +100,9 @@ public:
   /// The run of a task drains. The worker that has the task gets a task_drain, now and after each
   /// reissue.
   void drain(task_number task, const std::string& why);
+  /// Another task of the task's step failed for good. Its worker gets a step_failed, now and after
+  /// each reissue.
+  void step_failed(task_number task);
   /// Sends the request to the worker that it names, if that worker has a session.
   void pass_drain(const drain_request& what);
   /// Sends a save_answer, call_answer or part_credit, unless its issue is an older one.
@@ -189,6 +192,7 @@ private:
     std::uint32_t losses = 0; // of workers that had the task
     std::string last_loss = {};
     std::optional<std::string> drains = std::nullopt; // the reason why its run drains
+    bool may_end = false;                             // another task of its step failed
   };
 
   struct issue {

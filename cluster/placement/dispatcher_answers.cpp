@@ -139,6 +139,14 @@ void dispatcher::drain(task_number task, const std::string& why) {
     host_.send(issues_.at(t.issue).on->link, task_drain{t.issue, why});
 }
 
+void dispatcher::step_failed(task_number task) {
+  auto at = tasks_.find(task);
+  if (at == tasks_.end() || std::exchange(at->second.may_end, true) || at->second.issue == 0)
+    return;
+  auto issue = at->second.issue;
+  host_.send(issues_.at(issue).on->link, cluster::step_failed{issue});
+}
+
 void dispatcher::reply(message what) {
   issue_number number = 0;
   if (auto* save = std::get_if<save_answer>(&what))

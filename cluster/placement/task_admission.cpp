@@ -202,6 +202,11 @@ void task_admission::take(session& s, message what, instant now) {
       order->second.drains = drained->why;
     else
       hand_on(s, drained->issue, *drained);
+  } else if (auto* failed = std::get_if<step_failed>(&what)) {
+    if (auto order = s.waiting.find(failed->issue); order != s.waiting.end())
+      order->second.may_end = true;
+    else
+      hand_on(s, failed->issue, *failed);
   } else
     misbehaved(s, "the home sent a message that homes do not send to workers");
 }

@@ -60,7 +60,7 @@ public:
   /// The worker drains: a group stops at its next step border → given_back. Other tasks run to
   /// their end.
   virtual void give_back(local_task task) = 0;
-  /// Hands a save_answer, call_answer, part_credit or task_drain to the task.
+  /// Hands a save_answer, call_answer, part_credit, task_drain or step_failed to the task.
   virtual void pass_on(local_task task, message what) = 0;
   virtual void report(cluster_event what) = 0;
   /// The kernel's facts about a process id; nullopt when the kernel has no answer.
@@ -133,6 +133,7 @@ private:
     task_order what;
     std::shared_ptr<const bytes> step;
     std::optional<std::string> drains = std::nullopt; // the reason why its run drains
+    bool may_end = false;                             // another task of its step failed
   };
 
   struct session {

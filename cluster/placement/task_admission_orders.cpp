@@ -51,10 +51,12 @@ void task_admission::begin(session& s, waiting_order order, instant now) {
   s.wants_until = instant{0};
   r.tasks.insert(number);
   ++counts_.begun;
-  task_drain drain{order.what.issue, order.drains.value_or(std::string{})};
+  auto issue = order.what.issue;
   host_.begin(number, r.local, std::move(order.what), *order.step);
   if (order.drains)
-    host_.pass_on(number, std::move(drain));
+    host_.pass_on(number, task_drain{issue, std::move(*order.drains)});
+  if (order.may_end)
+    host_.pass_on(number, step_failed{issue});
 }
 
 /// Whether a task of the session may begin. The last place is kept for a home that has less than

@@ -4,7 +4,7 @@
 //   worker ── hello ──▶ home          ── welcome | refusal ──▶ worker
 //   both   ── heartbeat ──▶ the other
 //   home   ── run_opened, step_opened, task_order, run_closed, graph_refused ──▶ worker
-//   home   ── task_withdraw, task_stop, task_drain ──▶ worker
+//   home   ── task_withdraw, task_stop, task_drain, step_failed ──▶ worker
 //   worker ── task_outcome | task_refused ──▶ home, task_kept ──▶ home
 //   worker ── save_order, call_order ──▶ home      ── save_answer, call_answer ──▶ worker
 //   worker ── task_part, task_sign ──▶ home        ── part_credit ──▶ worker
@@ -163,6 +163,11 @@ struct task_drain {
   issue_number issue = 0;
   std::string why;
 };
+/// Another task of the task's step failed for good. Its body may end early, which its outcome then
+/// tells.
+struct step_failed {
+  issue_number issue = 0;
+};
 struct task_outcome {
   issue_number issue = 0;
   bytes outcome = {};        // see remote_task.hpp
@@ -237,10 +242,10 @@ struct status_reply {
   std::string json;
 };
 
-using message =
-  std::variant<hello, welcome, refusal, heartbeat, run_opened, run_closed, task_order, task_stop,
-               task_outcome, task_refused, save_order, save_answer, call_order, call_answer,
-               task_part, part_credit, task_sign, draining, status_request, drain_request,
-               status_reply, task_drain, task_withdraw, task_kept, step_opened, graph_refused>;
+using message = std::variant<hello, welcome, refusal, heartbeat, run_opened, run_closed, task_order,
+                             task_stop, task_outcome, task_refused, save_order, save_answer,
+                             call_order, call_answer, task_part, part_credit, task_sign, draining,
+                             status_request, drain_request, status_reply, task_drain, task_withdraw,
+                             task_kept, step_opened, graph_refused, step_failed>;
 
 } // namespace troupe::cluster

@@ -20,14 +20,14 @@
 namespace troupe::cluster {
 
 // The index in the variant is the kind on the wire, so a new message comes last.
-static_assert(std::variant_size_v<message> == 26);
+static_assert(std::variant_size_v<message> == 27);
 inline constexpr auto message_names = std::to_array<std::string_view>(
-  {"hello",        "welcome",     "refusal",       "heartbeat",      "run_opened",
-   "run_closed",   "task_order",  "task_stop",     "task_outcome",   "task_refused",
-   "save_order",   "save_answer", "call_order",    "call_answer",    "task_part",
-   "part_credit",  "task_sign",   "draining",      "status_request", "drain_request",
-   "status_reply", "task_drain",  "task_withdraw", "task_kept",      "step_opened",
-   "graph_refused"});
+  {"hello",         "welcome",     "refusal",       "heartbeat",      "run_opened",
+   "run_closed",    "task_order",  "task_stop",     "task_outcome",   "task_refused",
+   "save_order",    "save_answer", "call_order",    "call_answer",    "task_part",
+   "part_credit",   "task_sign",   "draining",      "status_request", "drain_request",
+   "status_reply",  "task_drain",  "task_withdraw", "task_kept",      "step_opened",
+   "graph_refused", "step_failed"});
 static_assert(message_names.size() == std::variant_size_v<message>);
 
 /// A text for people, which is cut when it is too long.
@@ -163,6 +163,9 @@ void fields(auto& at, one<task_stop> auto& m) {
 void fields(auto& at, one<task_drain> auto& m) {
   at("issue", m.issue);
   at("why", m.why, for_people);
+}
+void fields(auto& at, one<step_failed> auto& m) {
+  at("issue", m.issue);
 }
 void fields(auto& at, one<task_outcome> auto& m) {
   at("issue", m.issue);

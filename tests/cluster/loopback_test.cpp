@@ -186,6 +186,37 @@ BOOST_FIXTURE_TEST_CASE(a_placed_body_that_runs_out_of_time_is_given_up_and_told
   BOOST_TEST(*told);
 }
 
+BOOST_FIXTURE_TEST_CASE(a_placed_body_learns_that_its_step_failed, fixture) {
+  state_graph<> g{numbers};
+  auto began = std::make_shared<gate>();
+  auto options = elsewhere();
+  options.lane = lane::blocking;
+  g.add_node(
+    "far",
+    [began](context& ctx) -> value {
+      began->open();
+      while (!ctx.stop_requested())
+        std::this_thread::yield();
+      return {{"x", 7}};
+    },
+    options);
+  g.add_node("near",
+             [began]() -> value {
+               began->pass();
+               throw error{errc::invalid_value, "boom"};
+             },
+             {.lane = lane::blocking});
+  g.add_edge(START, "far");
+  g.add_edge(START, "near");
+  auto app = rt.load(g.compile());
+  auto how = app.try_invoke(value{{"x", 1}}, {.thread_id = "t"});
+  BOOST_TEST_REQUIRE(!how);
+  BOOST_TEST(how.error().message().find("boom") != std::string::npos, how.error().message());
+  auto stored = checkpoints->get_tuple({"t", "", ""}).value(); // its result does not count
+  BOOST_TEST(std::ranges::none_of(stored->pending_writes,
+                                  [](const pending_write& w) { return w.channel == "x"; }));
+}
+
 BOOST_FIXTURE_TEST_CASE(a_question_of_a_placed_body_waits_and_takes_its_answer, fixture) {
   state_graph<> g{numbers};
   g.add_node(

@@ -229,6 +229,22 @@ BOOST_AUTO_TEST_CASE(that_its_run_drains_is_said_to_whoever_has_the_task) {
   BOOST_TEST(all<task_drain>(2).size() == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(the_worker_of_a_task_learns_once_that_the_step_failed) {
+  join(1, "a", 1);
+  auto task = submit(), waiting = submit();
+  for (int i = 0; i < 3; ++i) {
+    machine.step_failed(task);
+    machine.step_failed(waiting);
+    machine.step_failed(task + 100);
+  }
+  BOOST_TEST_REQUIRE(all<step_failed>(1).size() == 1u);
+  BOOST_TEST(last<step_failed>(1).issue == last<task_order>(1).issue);
+  wait(3s); // lost
+  join(2, "b", 2);
+  BOOST_TEST(orders(2) == 2u);
+  BOOST_TEST(all<step_failed>(2).size() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(a_clock_that_jumps_by_an_hour_loses_nobody_who_is_there) {
   join(1, "a", 1);
   auto task = submit();

@@ -135,6 +135,21 @@ BOOST_AUTO_TEST_CASE(that_the_run_drains_is_said_to_a_task_when_it_begins) {
   BOOST_TEST(std::get<task_drain>(passed[0].second).why == "update");
 }
 
+BOOST_AUTO_TEST_CASE(a_failed_step_is_passed_to_a_task_when_it_begins) {
+  work_for(0, 1);
+  auto first = begin_one(1, 1);
+  begin_one(1, 2);
+  order_ahead(1, 3);
+  machine.heard(1, step_failed{3}, now);
+  BOOST_TEST(passed.empty());
+  machine.heard(1, step_failed{2}, now);
+  BOOST_TEST_REQUIRE(passed.size() == 1u);
+  machine.finished(first, {}, now);
+  BOOST_TEST_REQUIRE(passed.size() == 2u);
+  BOOST_TEST(passed[1].first == begun.rbegin()->first);
+  BOOST_TEST(std::holds_alternative<step_failed>(passed[1].second));
+}
+
 BOOST_AUTO_TEST_CASE(so_many_orders_wait_for_each_place_and_no_more) {
   work_for(0, 1);
   begin_one(1, 1);

@@ -57,7 +57,8 @@ std::vector<message> samples() {
           task_withdraw{5},
           task_kept{5},
           step_opened{3, {1, 2}},
-          graph_refused{"x", "abc", "0b1c", "2"}};
+          graph_refused{"x", "abc", "0b1c", "2"},
+          step_failed{5}};
 }
 
 result<std::vector<message>> read_all(const bytes& frame) {
