@@ -42,6 +42,12 @@ void run_loop::tick() {
   if (step_.slots.size() > limits::tasks_per_step_max)
     return fail({errc::overloaded, "plan a step: " + std::to_string(step_.slots.size())
                                      + " tasks, more than tasks_per_step_max"});
+  if (const auto* twice = stored_ ? step_.shared_state() : nullptr)
+    return fail(
+      {errc::invalid_graph,
+       "plan a step: two tasks of node `" + twice->name
+         + "`: its graph keeps one state for the thread (checkpointing::per_thread), so "
+           "one task a step may run it: use checkpointing::inherit, or nodes of their own"});
   if (!progress_.entry.replaying && !progress_.pending.tasks.empty())
     for (auto& s : step_.slots)
       if (const auto* known = progress_.pending.find(s.plan.id)) {

@@ -85,6 +85,19 @@ const step_slot* run_step::failed() const {
   return found;
 }
 
+const plan_node* run_step::shared_state() const {
+  std::vector<const plan_node*> seen;
+  for (const auto& s : slots) {
+    const auto& graph = s.node->body.graph;
+    if (s.call || !graph || graph->options.checkpointer.mode() != checkpointing::per_thread)
+      continue;
+    if (std::ranges::find(seen, s.node) != seen.end())
+      return s.node;
+    seen.push_back(s.node);
+  }
+  return nullptr;
+}
+
 bool run_step::paused() const {
   return std::any_of(slots.begin(), slots.end(), [](const step_slot& s) {
     return s.status == task_status::interrupted && !s.call;

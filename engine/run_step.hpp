@@ -79,6 +79,9 @@ public:
   /// The failure that decides about the step, or null. A command for the graph further out decides
   /// only where no task failed.
   const step_slot* failed() const;
+  /// The node of two tasks that would share one stored state: a graph with
+  /// checkpointing::per_thread. Null without one.
+  const plan_node* shared_state() const;
   bool paused() const;
   /// Whether a task of the step is done; tasks that bodies started do not count.
   bool has_done() const;

@@ -72,6 +72,7 @@ public:
     finish_nodes();
     list_channels();
     add_warnings();
+    warn_of_unshared_graphs();
     if (auto unreached = find_unreached())
       return *std::move(unreached);
     shrink();
@@ -324,6 +325,30 @@ private:
           concat({"Node `", n.name,
                   "` has both destinations and edges: its edges are followed in addition to its "
                   "commands. Remove the edges if its commands alone decide."}));
+  }
+
+  // Warns of graphs as nodes that get nothing of the state and give nothing to it.
+  void warn_of_unshared_graphs() {
+    for (const auto& n : plan_->nodes)
+      if (n.body.graph && !plan_->single && !n.body.graph->single && !shares_keys(n, *n.body.graph))
+        plan_->warnings.push_back(
+          concat({"Node `", n.name, "` is graph `", n.body.graph->options.name,
+                  "`, which has no key of this graph's state: it gets no input, and its output is "
+                  "dropped. Give both states a key of one name, or call the graph in a body."}));
+  }
+
+  bool shares_keys(const plan_node& node, const graph_plan& inner) const {
+    auto named = [&inner](const indices& keys, const std::string& name) {
+      return std::ranges::any_of(keys,
+                                 [&](channel_index c) { return inner.channels[c].name == name; });
+    };
+    return std::ranges::any_of(node.reads,
+                               [&](channel_index c) {
+                                 return named(inner.input_keys, plan_->channels[c].name);
+                               })
+           || std::ranges::any_of(plan_->stream_keys, [&](channel_index c) {
+                return named(inner.output_keys, plan_->channels[c].name);
+              });
   }
 
   // The nodes that edges, routes, subscriptions and destinations lead to. A route without a path

@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(another_protocol_version_is_refused_with_both_versions) {
   join(1, what);
   auto no = last<refusal>(1);
   BOOST_TEST((no.code == errc::protocol_mismatch));
-  BOOST_TEST(no.why.find("version 6, the worker 7") != std::string::npos);
+  BOOST_TEST(no.why.find("version 7, the worker 8") != std::string::npos);
   BOOST_TEST((ended == std::vector<link_number>{1}));
   BOOST_TEST(status().workers.empty());
 }
