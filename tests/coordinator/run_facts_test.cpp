@@ -355,6 +355,29 @@ BOOST_AUTO_TEST_CASE(a_failed_step_does_not_wait_for_bodies_that_do_not_listen) 
   BOOST_TEST(ran == 2); // its first end did not count
 }
 
+BOOST_AUTO_TEST_CASE(the_path_of_a_started_task_is_its_callers_and_its_number) {
+  auto says = task("says", [](std::int64_t n, context& ctx) {
+    ctx.stream_message(ai_message("hi"));
+    return n;
+  });
+  auto flow = entrypoint("flow", [says](std::int64_t n, context& ctx) -> coro<std::int64_t> {
+    auto first = says(ctx, n);
+    auto a = co_await first;
+    auto second = says(ctx, n);
+    auto b = co_await second;
+    co_return a + b;
+  });
+  runtime rt;
+  std::vector<std::string> paths;
+  for (const auto& part : rt.load(flow).stream(value(1), {}, {stream_mode::messages}))
+    paths.push_back(to_json(part.data[1]["langgraph_path"]));
+  BOOST_TEST(
+    paths
+      == (std::vector<std::string>{R"(["__pregel_push",["__pregel_pull","flow"],0,true])",
+                                   R"(["__pregel_push",["__pregel_pull","flow"],1,true])"}),
+    boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe

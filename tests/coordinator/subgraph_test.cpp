@@ -1,6 +1,6 @@
 // Runs within runs: graphs as nodes and graphs that bodies call, their state, questions, commands,
 // time travel and ends.
-#include "tests/fixtures/small_graphs.hpp"
+#include "tests/coordinator/nested_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
@@ -15,66 +15,6 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace data = boost::unit_test::data;
-
-/// How a node of the outer graph runs the inner one.
-enum class holds { as_node, invokes, awaits };
-constexpr holds all_ways[] = {holds::as_node, holds::invokes, holds::awaits};
-std::ostream& operator<<(std::ostream& out, holds way) {
-  constexpr const char* names[] = {"as node", "invokes", "awaits"};
-  return out << names[static_cast<int>(way)];
-}
-
-/// Adds a node that is `inner`, or hands it the whole state and its output on.
-void add_inner(state_graph<>& g, const std::string& name, const compiled_graph& inner, holds way,
-               node_options options = {}) {
-  if (way == holds::as_node)
-    return g.add_node(name, inner, std::move(options));
-  options.calls = {inner};
-  if (way == holds::awaits)
-    return g.add_node(
-      name,
-      [inner](const state_view& s, context& ctx) -> coro<value> {
-        auto run = ctx.run(inner, s.to_value());
-        auto out = co_await run;
-        co_return out;
-      },
-      std::move(options));
-  options.lane = lane::blocking;
-  g.add_node(
-    name, [inner](const state_view& s, context& ctx) { return ctx.invoke(inner, s.to_value()); },
-    std::move(options));
-}
-
-/// START → name → END around one inner graph.
-compiled_graph around(const schema& state, const std::string& name, const compiled_graph& inner,
-                      holds way, node_options options = {}) {
-  state_graph<> g{state};
-  add_inner(g, name, inner, way, std::move(options));
-  g.add_edge(START, name);
-  return g.compile({.name = "outer"});
-}
-
-/// first → ask → last: `first` and `last` count, `ask` asks and writes the answer to `x`.
-compiled_graph asking(counter& first, counter& last, compile_options options = {}) {
-  state_graph<> g{{{"x", last_value}, {"steps", sum}}};
-  g.add_node("first", [&first] {
-    ++first;
-    return state_update{{"steps", 1}};
-  });
-  g.add_node("ask", [](context& ctx) {
-    return state_update{{"x", ctx.interrupt("x?")}, {"steps", 1}};
-  });
-  g.add_node("last", [&last] {
-    ++last;
-    return state_update{{"steps", 1}};
-  });
-  g.add_edge(START, "first");
-  g.add_edge("first", "ask");
-  g.add_edge("ask", "last");
-  return g.compile(std::move(options));
-}
-
-const schema x_and_steps{{"x", last_value}, {"steps", last_value}};
 
 /// A graph of one node that returns `c`.
 compiled_graph sends_up(command c, std::string name) {
@@ -139,14 +79,6 @@ compiled_graph calls_itself(const std::optional<compiled_graph>& self, holds way
     });
   g.add_edge(START, "down");
   return g.compile({.name = "deep"});
-}
-
-/// Stored checkpoints of graphs within the root.
-std::size_t checkpoints_within(saver& store, const std::string& thread_id) {
-  auto all = store.list({.thread_id = thread_id}).value();
-  return static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const auto& tuple) {
-    return !tuple.ref.checkpoint_ns.empty();
-  }));
 }
 
 } // namespace
@@ -249,109 +181,6 @@ BOOST_AUTO_TEST_CASE(a_body_can_catch_what_the_graph_it_called_failed_with) {
   g.add_edge(START, "calls");
   runtime rt;
   BOOST_TEST(rt.load(g.compile()).invoke({}).value()["x"] == value("std::out_of_range"));
-}
-
-// ---- what is stored -------------------------------------------------------------------------
-
-BOOST_DATA_TEST_CASE(a_graph_that_inherits_its_saver_starts_afresh_in_each_run,
-                     data::make(all_ways), way) {
-  state_graph<> in{{{"seen", sum}, {"x", last_value}}};
-  in.add_node("n", [](const state_view& s) { return state_update{{"seen", 1}, {"x", s["seen"]}}; });
-  in.add_edge(START, "n");
-  runtime rt{with_memory()};
-  auto app = rt.load(around({{"x", last_value}}, "inner", in.compile(), way));
-  for (int i = 0; i < 3; ++i)
-    BOOST_TEST(app.invoke({}, {.thread_id = "t"}).value()["x"] == value(0));
-}
-
-BOOST_DATA_TEST_CASE(a_graph_with_a_state_per_thread_goes_on_where_its_last_run_ended,
-                     data::make(all_ways), way) {
-  state_graph<> in{{{"seen", sum}, {"x", last_value}}};
-  in.add_node("n", [](const state_view& s) { return state_update{{"seen", 1}, {"x", s["seen"]}}; });
-  in.add_edge(START, "n");
-  auto inner = in.compile({.checkpointer = checkpointing::per_thread});
-  runtime rt{with_memory()};
-  auto app = rt.load(around({{"x", last_value}}, "inner", inner, way));
-  for (int i = 0; i < 3; ++i)
-    BOOST_TEST(app.invoke({}, {.thread_id = "t"}).value()["x"] == value(i));
-  BOOST_TEST(app.invoke({}, {.thread_id = "other"}).value()["x"] == value(0));
-}
-
-BOOST_DATA_TEST_CASE(a_state_per_thread_is_read_and_updated_by_the_namespace_of_the_task,
-                     data::make(all_ways), way) {
-  counter first{0}, last{0};
-  auto inner = asking(first, last, {.checkpointer = checkpointing::per_thread});
-  runtime rt{with_memory()};
-  auto app = rt.load(around(x_and_steps, "inner", inner, way));
-  app.invoke({}, {.thread_id = "t"});
-  auto state = app.get_state({.thread_id = "t"}, true);
-  BOOST_REQUIRE(state.tasks.size() == 1u);
-  const auto& task = state.tasks[0];
-  BOOST_TEST(task.subgraph_ns == "inner:" + task.id);
-  BOOST_REQUIRE((task.state != nullptr));
-  BOOST_TEST(task.state->config.checkpoint_ns == "inner");
-  run_config inside{.thread_id = "t", .checkpoint_ns = task.subgraph_ns};
-  BOOST_TEST(app.get_state(inside).values == task.state->values);
-  BOOST_TEST(!app.get_state_history(inside).empty());
-  app.update_state(inside, state_update{{"steps", 100}});
-  BOOST_TEST(app.get_state(inside).values["steps"] == value(101));
-  BOOST_TEST(app.get_state({.thread_id = "t", .checkpoint_ns = "inner"}).values["steps"]
-             == value(101));
-}
-
-BOOST_DATA_TEST_CASE(a_graph_that_stores_nothing_begins_again_when_it_is_resumed,
-                     data::make(all_ways), way) {
-  counter first{0}, last{0};
-  auto inner = asking(first, last, {.checkpointer = checkpointing::none});
-  auto store = make_memory_saver();
-  runtime rt{{.saver = store}};
-  auto app = rt.load(around(x_and_steps, "inner", inner, way));
-  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).interrupts().size() == 1u);
-  BOOST_TEST(app.invoke(answer("yes"), {.thread_id = "t"}).value()["x"] == value("yes"));
-  BOOST_TEST(first == 2);
-  BOOST_TEST(last == 1);
-  for (const auto& tuple : store->list({.thread_id = "t"}).value())
-    BOOST_TEST(tuple.ref.checkpoint_ns.empty());
-}
-
-BOOST_DATA_TEST_CASE(a_saver_of_its_own_serves_a_graph_only_where_it_is_the_root,
-                     data::make(all_ways), way) {
-  counter first{0}, last{0};
-  auto own = make_memory_saver();
-  auto outers = make_memory_saver();
-  auto inner = asking(first, last, {.checkpointer = own});
-  runtime rt{{.saver = outers}};
-  auto app = rt.load(around(x_and_steps, "inner", inner, way));
-  app.invoke({}, {.thread_id = "t"});
-  app.invoke(answer("yes"), {.thread_id = "t"});
-  BOOST_TEST(first == 1);
-  BOOST_TEST(own->threads().value().empty());
-  BOOST_TEST(checkpoints_within(*outers, "t") > 0u);
-  rt.load(inner).invoke({}, {.thread_id = "root"});
-  BOOST_TEST(own->threads().value().size() == 1u);
-  BOOST_TEST(outers->threads().value().size() == 1u);
-}
-
-BOOST_DATA_TEST_CASE(a_checkpoint_of_an_inner_graph_that_cannot_be_stored_fails_the_root_run,
-                     data::make(all_ways), way) {
-  for (auto durable : {durability::sync, durability::async, durability::exit}) {
-    counter first{0}, last{0}, refusals{1};
-    auto refuses = [&refusals](const save_request& r) {
-      return !r.ref.checkpoint_ns.empty() && r.put && refusals-- > 0;
-    };
-    runtime rt{{.saver = std::make_shared<picky_saver>(make_memory_saver(), refuses)}};
-    auto app = rt.load(around(x_and_steps, "inner", asking(first, last), way));
-    run_config config{.thread_id = "t", .durability = durable};
-    auto how = app.try_invoke({}, config);
-    BOOST_REQUIRE((code_of(how) == errc::storage_full));
-    // The thread continues where the root was, or starts when not even that was stored.
-    bool fresh = app.get_state(config).config.checkpoint_id.empty();
-    auto paused = app.invoke(fresh ? run_input{} : run_input{nullptr}, config);
-    BOOST_TEST(paused.interrupts().size() == 1u);
-    auto out = app.invoke(answer("yes"), config).value();
-    BOOST_TEST(to_json(out) == R"({"steps":3,"x":"yes"})");
-    BOOST_TEST(last == 1);
-  }
 }
 
 // ---- commands -------------------------------------------------------------------------------

@@ -55,6 +55,47 @@ BOOST_AUTO_TEST_SUITE(coordinator_transform)
 
 using enum stream_mode;
 
+BOOST_AUTO_TEST_CASE(transforms_of_a_graph_come_before_those_of_each_of_its_streams) {
+  state_graph<> g{log_only};
+  g.add_node("a", [] { return log("a"); });
+  g.add_node("b", [] { return log("b"); });
+  g.add_node("c", [] { return log("c"); });
+  g.add_edge(START, "a");
+  g.add_edge("a", "b");
+  g.add_edge("b", "c");
+  auto graph = g.compile({.name = "own", .transforms = {without_b}});
+  runtime rt;
+  auto app = rt.load(graph);
+  BOOST_TEST(numbered(app.stream({}, with_thread, transformed({updates, custom}, {announced})))
+               == transformed_parts,
+             boost::test_tools::per_element());
+  auto started = app.start({}, {.thread_id = "u"}, transformed({updates, custom}, {announced}));
+  started.get().value();
+  BOOST_TEST(numbered(app.follow("u")) == transformed_parts, boost::test_tools::per_element());
+  auto run = app.stream_events({}, {.thread_id = "v"}, {announced});
+  std::vector<std::string> read;
+  auto parts = run.read({updates, custom});
+  while (auto part = parts.next())
+    read.push_back(std::to_string(part->seq) + " " + to_json(part->data));
+  BOOST_TEST(read == transformed_parts, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(transforms_of_a_graph_within_another_one_have_no_effect) {
+  state_graph<> in{log_only};
+  in.add_node("b", [] { return log("b"); });
+  in.add_edge(START, "b");
+  state_graph<> g{log_only};
+  g.add_node("inner", in.compile({.name = "in", .transforms = {without_b}}));
+  g.add_edge(START, "inner");
+  runtime rt;
+  std::vector<std::string> seen;
+  for (const auto& part : rt.load(g.compile()).stream({}, {.subgraphs = true}, {updates}))
+    seen.push_back(to_json(part.data));
+  BOOST_TEST(
+    seen == (std::vector<std::string>{R"({"b":{"log":["b"]}})", R"({"inner":{"log":["b"]}})"}),
+    boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(transforms_change_leave_out_and_add_parts_before_they_are_numbered) {
   runtime rt;
   auto app = rt.load(three_nodes([](const auto&) {}));
