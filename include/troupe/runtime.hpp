@@ -430,8 +430,9 @@ public:
   result<checkpoint_ref> try_bulk_update_state(
     const run_config& config, const std::vector<std::vector<outside_update>>& supersteps) const;
   /// Copies a thread under another id. With `config.checkpoint_id`, the copy ends at this
-  /// checkpoint and has its pending writes: a run of the copy resumes there. The copied thread
-  /// stays as it is. Errors: as try_get_state, and
+  /// checkpoint and has the stored writes of the step after it: a run of the copy resumes there,
+  /// and tasks that had finished do not run again. The copied thread stays as it is.
+  /// Errors: as try_get_state, and
   ///         - invalid_config: the target exists, or the saver can't copy
   ///         - checkpoint_missing: the thread does not have the checkpoint
   ///         Either everything is copied, or nothing.
