@@ -401,4 +401,7 @@ inline constexpr std::size_t grammar_bytes_max = 1u << 20;
 inline constexpr std::int64_t grammar_repeat_max = 1000;
 inline constexpr std::uint32_t grammar_calls_default = 8; // of one answer
 
+// A saver answers a submit of a conformance check within this time, or the check fails.
+inline constexpr std::chrono::milliseconds conformance_answer_wait{60'000};
+
 } // namespace troupe::limits

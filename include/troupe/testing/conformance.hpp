@@ -37,10 +37,6 @@ struct check_result {
   std::string message = {};
 };
 
-namespace limits { // TEMPORARY
-inline constexpr std::chrono::milliseconds conformance_answer_wait{60'000};
-}
-
 /// The settings of a conformance run.
 /// Units:  `answer_wait`: the time within which a submit must be answered; then the check fails.
 /// Errors: none.
