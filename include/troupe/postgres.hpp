@@ -93,15 +93,15 @@ result<std::shared_ptr<saver>> open_postgres_saver(const postgres_options& optio
 ///    dims, it builds an index first (HNSW, or ivfflat with pgvector 0.4). Searches among more than
 ///    `exact_max` vectors then find most of the closest. By cosine, numbers of less than 1e-18
 ///    count as 0.
-/// Stores of both kinds may share a schema.
+/// Stores of both kinds may share a schema. An encrypted store is searched in memory.
 /// Order:  changes of all stores are serialised; a change is one transaction of two round trips,
 ///         however many puts it has.
 /// Blocks: on the network, as the saver. A call that lost its connection is tried once more, also a
 ///         change whose end is not known: it may be stored twice.
 /// Errors: as the saver's; the opening also gives invalid_config for invalid store options, and for
-///         vector_search::database when the store is encrypted, or the extension is missing and
-///         can't be created. Without the store's key, reading its sealed items and all puts give
-///         key_missing; removals need no key.
+///         vector_search::database when `keyring` is set or the store is encrypted, or when the
+///         extension is missing and can't be created. Without the store's key, reading its sealed
+///         items and all puts give key_missing; removals need no key.
 /// Source: langgraph/store/postgres, PostgresStore; persistence/FORMAT.md.
 result<std::shared_ptr<store>> open_postgres_store(const postgres_options& database,
                                                    store_options options = {});

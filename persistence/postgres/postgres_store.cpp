@@ -111,11 +111,11 @@ std::vector<std::int64_t> signed_numbers(std::span<const std::uint64_t> numbers)
 class postgres_snapshot final : public store_snapshot {
 public:
   postgres_snapshot(postgres_connection& on, const postgres_store_statements& sql,
-                    const postgres_vectors* vectors, const key_provider* keys)
+                    const key_provider* keys, const postgres_vectors* vectors)
     : on_{on},
       sql_{sql},
-      vectors_{vectors},
-      cipher_{keys} {}
+      cipher_{keys},
+      vectors_{vectors} {}
 
   result<std::optional<stored_item>> find(const store_namespace& space,
                                           const std::string& key) override {
@@ -265,11 +265,11 @@ public:
   result<std::unique_ptr<vector_hits>> rank(std::span<const float> query,
                                             const store_namespace& prefix,
                                             std::size_t count) override {
-    if (auto ok = begin(); !ok)
-      return ok.error();
-    if (cipher_.has_key()) // by another store, after this one was opened
-      return error{errc::key_missing, "search the store in the database: the store has been "
-                                      "encrypted: open it again with its key"};
+    if (!has_begun_) // the first statement also reads the data key
+      if (auto begun = last_number(); !begun)
+        return begun.error();
+    if (cipher_.has_key()) // another process encrypts it
+      return error{errc::key_missing, "search the store: it is encrypted by now: open it again"};
     return vectors_->rank(on_, query, prefix, count);
   }
 
@@ -304,13 +304,6 @@ private:
     return std::move(answers->back());
   }
 
-  result<void> begin() {
-    if (has_begun_)
-      return {};
-    auto rows = ask(sql_.data_key);
-    return rows ? result<void>{} : rows.error();
-  }
-
   // A plain vector may begin as a record does, so the size decides.
   result<std::string_view> open_vector(postgres_rows& rows, std::size_t row, std::size_t dims) {
     auto column = rows.bytes(row, 3);
@@ -322,8 +315,8 @@ private:
 
   postgres_connection& on_;
   const postgres_store_statements& sql_;
-  const postgres_vectors* vectors_; // null: not asked to rank
   store_cipher cipher_;
+  const postgres_vectors* vectors_; // null: not asked to rank
   bool has_begun_ = false;
 };
 
@@ -479,15 +472,15 @@ class postgres_store_backend final : public store_backend {
 public:
   postgres_store_backend(const postgres_options& options, std::unique_ptr<postgres_vectors> vectors)
     : sql_{options.schema},
-      vectors_{std::move(vectors)},
       sealing_{options},
+      vectors_{std::move(vectors)},
       pool_{options} {}
 
   bool ranks_vectors() const noexcept override { return vectors_ != nullptr; }
 
   result<void> read(const read_work& work) override {
     return pool_.with([&](postgres_connection& on) -> result<void> {
-      postgres_snapshot items{on, sql_, vectors_.get(), sealing_.keys.get()};
+      postgres_snapshot items{on, sql_, sealing_.keys.get(), vectors_.get()};
       auto done = work(items);
       return done ? items.end() : done;
     });
@@ -508,37 +501,10 @@ public:
 
 private:
   const postgres_store_statements sql_;
-  const std::unique_ptr<postgres_vectors> vectors_; // null: they are searched in memory
   const postgres_sealing sealing_;
+  const std::unique_ptr<postgres_vectors> vectors_; // null: they are searched in memory
   postgres_pool pool_; // after the statements that its connections have prepared
 };
-
-// Whether the store is encrypted, or will be from its next put on.
-result<bool> is_encrypted(postgres_connection& on, const postgres_options& database) {
-  if (database.keyring)
-    return true;
-  const postgres_store_statements sql{database.schema};
-  auto rows = on.ask(sql.data_key);
-  if (!rows)
-    return rows.error();
-  auto data_key = read_data_key(*rows, 0, 0);
-  return data_key ? result<bool>{data_key->has_value()} : data_key.error();
-}
-
-// Null: vectors are searched in memory. The database can't search sealed ones.
-result<std::unique_ptr<postgres_vectors>> open_vectors(postgres_connection& on,
-                                                       const postgres_options& database,
-                                                       const store_index& index) {
-  auto encrypted = is_encrypted(on, database);
-  if (!encrypted)
-    return encrypted.error();
-  if (!*encrypted)
-    return postgres_vectors::open(database, index);
-  if (database.search == vector_search::database)
-    return error{errc::invalid_config, "open a Postgres store: vector_search::database: the store "
-                                       "is encrypted, so the database can't search it"};
-  return std::unique_ptr<postgres_vectors>{};
-}
 
 } // namespace
 
@@ -553,7 +519,7 @@ result<std::shared_ptr<store>> open_postgres_store(const postgres_options& datab
     return ok.error();
   result<std::unique_ptr<postgres_vectors>> vectors{nullptr};
   if (options.index)
-    vectors = open_vectors(**connection, database, *options.index);
+    vectors = postgres_vectors::open(database, *options.index);
   if (!vectors)
     return vectors.error();
   return std::shared_ptr<store>{std::make_shared<local_store>(

@@ -212,6 +212,14 @@ result<std::unique_ptr<postgres_vectors>> postgres_vectors::open(const postgres_
   auto preparation = vectors_preparation::begin(database, index);
   if (!preparation)
     return preparation.error();
+  auto is_encrypted = (*preparation)->is_encrypted();
+  if (!is_encrypted)
+    return is_encrypted.error();
+  if (*is_encrypted || database.keyring) {
+    if (must)
+      return not_in_the_database("an encrypted store is searched in memory");
+    return std::unique_ptr<postgres_vectors>{};
+  }
   auto extension = (*preparation)->find_extension();
   std::string why;
   if (extension && !*extension && must) {

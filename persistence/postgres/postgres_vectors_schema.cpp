@@ -28,9 +28,11 @@ constexpr std::string_view vector_of =
   "WHERE octet_length(bytes) % 4 = 0 AND octet_length(bytes) <= 64000) raw) parts) numbers) fit "
   "$troupe$";
 
+// A sealed vector is not converted.
 constexpr std::string_view embed_vector =
   "CREATE FUNCTION @.embed_vector() RETURNS trigger LANGUAGE plpgsql AS $troupe$ "
-  "BEGIN NEW.embedding := @.vector_of(NEW.vector || ''::bytea); RETURN NEW; END $troupe$";
+  "BEGIN NEW.embedding := CASE WHEN EXISTS (SELECT FROM @.store_state WHERE data_key IS NOT NULL) "
+  "THEN NULL ELSE @.vector_of(NEW.vector || ''::bytea) END; RETURN NEW; END $troupe$";
 
 std::string type_of(const vector_extension& extension) {
   return quoted_identifier(extension.schema) + ".vector";
@@ -215,6 +217,7 @@ vectors_preparation::vectors_preparation(const postgres_options& database, const
   : schema_{database.schema},
     find_{"SELECT n.nspname::text, e.extversion::text FROM pg_extension e "
           "JOIN pg_namespace n ON n.oid = e.extnamespace WHERE e.extname = 'vector'"},
+    data_key_{in_schema("SELECT 1::int8 FROM @.store_state WHERE data_key IS NOT NULL", schema_)},
     is_filled_{in_schema("SELECT 1::int8 FROM @.migrations WHERE part = $1::text", schema_)},
     record_filled_{in_schema("INSERT INTO @.migrations (part, version) VALUES ($1::text, 1) "
                              "ON CONFLICT DO NOTHING",
@@ -238,6 +241,11 @@ result<std::optional<vector_extension>> vectors_preparation::find_extension() {
   if (rows->size() == 0)
     return std::optional<vector_extension>{};
   return read_vector_extension(rows->bytes(0, 0), rows->bytes(0, 1));
+}
+
+result<bool> vectors_preparation::is_encrypted() {
+  auto rows = on_->ask(data_key_);
+  return rows ? result<bool>{rows->size() != 0} : rows.error();
 }
 
 result<void> vectors_preparation::prepare(const vector_extension& extension) {

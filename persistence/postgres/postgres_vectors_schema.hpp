@@ -18,6 +18,8 @@ public:
 
   /// The extension of the database; nullopt when it is missing or too old.
   result<std::optional<vector_extension>> find_extension();
+  /// Whether the store has a data key: its items and vectors are sealed.
+  result<bool> is_encrypted();
   /// Adds the column and the trigger when they are missing, and fills the column. Fails when the
   /// user may not use the extension.
   /// Blocks: at the first time, while it converts all vectors, a piece at a time.
@@ -31,6 +33,7 @@ private:
 
   const std::string schema_;
   const postgres_statement find_;
+  const postgres_statement data_key_;
   const postgres_statement is_filled_;
   const postgres_statement record_filled_;
   const postgres_statement fill_piece_;

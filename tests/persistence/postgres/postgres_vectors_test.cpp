@@ -445,6 +445,25 @@ BOOST_AUTO_TEST_CASE(vectors_of_too_many_dims_are_searched_in_memory) {
   BOOST_TEST((items->search({.query = text_of_numbers(vector)}).value()[0].score == 0.0));
 }
 
+// ---- encryption ---------------------------------------------------------------------------------
+
+BOOST_AUTO_TEST_CASE(an_encrypted_store_is_searched_in_memory) {
+  if (!test::has_vectors())
+    return;
+  auto plain = open(vector_search::database, options(1));
+  plain->put({"a"}, "1", item_with({{1}})).value();
+  auto sealed = database;
+  sealed.keyring = keyring::from_text("key " + std::string(64, '7')).value();
+  require_error(open_postgres_store(sealed, options(1)), errc::invalid_config);
+  sealed.search = vector_search::automatic;
+  auto items = open_postgres_store(sealed, options(1)).value();
+  items->put({"a"}, "2", item_with({{2}})).value();
+  BOOST_TEST((keys_of(*items, {.query = "2"}) == std::vector<std::string>{"2", "1"}));
+  BOOST_TEST(run("SELECT count(embedding) FROM @.store_vectors") == "1");
+  require_error(plain->search({.query = "1"}), errc::key_missing);
+  require_error(open_postgres_store(database, options(1)), errc::invalid_config);
+}
+
 // ---- failures -----------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(a_search_whose_connection_ends_is_done_again) {
