@@ -272,30 +272,6 @@ postgres_statements::postgres_statements(std::string_view schema) {
     "s AS (DELETE FROM @.channel_values WHERE chain IN (SELECT chain FROM gone)) "
     "DELETE FROM @.chains WHERE chain IN (SELECT chain FROM gone)");
 
-  auto drop_older = [&sql](std::string_view table) {
-    return sql("DELETE FROM @." + std::string{table}
-               + " WHERE chain = $1::int8 AND checkpoint_id < $2::bytea");
-  };
-  drop_older_checkpoints = drop_older("checkpoints");
-  drop_older_writes = drop_older("writes");
-  drop_other_values = sql(
-    "WITH used AS MATERIALIZED (SELECT DISTINCT e.* FROM @.checkpoints k CROSS JOIN LATERAL "
-    "unnest(k.channels, k.numbers, k.tags) AS e(channel, number, tag) WHERE k.chain = $1::int8) "
-    "DELETE FROM @.channel_values s WHERE s.chain = $1::int8 AND NOT EXISTS (SELECT 1 FROM used "
-    "u WHERE u.number = s.number AND u.tag = s.tag AND u.channel = s.channel)");
-  // A task id follows a colon.
-  drop_task_namespaces = sql(
-    "WITH gone AS MATERIALIZED (SELECT c.chain FROM @.chains c WHERE c.thread = $1::int8 "
-    "AND substring(c.ns FROM 1 FOR length($2::bytea)) = $2::bytea "
-    "AND position('\x3a'::bytea IN substring(c.ns FROM length($2::bytea) + 1)) > 0 "
-    "AND EXISTS (SELECT 1 FROM @.checkpoints k WHERE k.chain = c.chain) AND NOT EXISTS "
-    "(SELECT 1 FROM @.checkpoints k WHERE k.chain = c.chain "
-    "AND k.checkpoint_id >= $3::bytea)), w AS (DELETE FROM @.writes WHERE chain IN (SELECT chain "
-    "FROM gone)), "
-    "k AS (DELETE FROM @.checkpoints WHERE chain IN (SELECT chain FROM gone)), "
-    "s AS (DELETE FROM @.channel_values WHERE chain IN (SELECT chain FROM gone)) "
-    "DELETE FROM @.chains WHERE chain IN (SELECT chain FROM gone)");
-
   auto erase_newer = [&sql](std::string_view table) {
     return sql("DELETE FROM @." + std::string{table} + " WHERE chain = ANY (ARRAY"
                + std::string{of_thread} + ") AND checkpoint_id > $2::bytea");

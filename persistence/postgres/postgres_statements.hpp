@@ -92,12 +92,6 @@ struct postgres_statements : postgres_transactions {
   postgres_statement drop_other_values;      // chain
   postgres_statement drop_task_namespaces;   // thread, prefix of the namespaces, id
 
-  // ---- threads without a past
-  postgres_statement drop_older_checkpoints; // chain, id
-  postgres_statement drop_older_writes;      // chain, id
-  postgres_statement drop_other_values;      // chain
-  postgres_statement drop_task_namespaces;   // thread, prefix of the namespaces, id
-
   // ---- undoing a run
   postgres_statement erase_newer_checkpoints; // thread, id
   postgres_statement erase_newer_writes;      // thread, id
