@@ -18,7 +18,8 @@ error does_not_fit(std::string_view what) {
 
 // ---- the transaction ----------------------------------------------------------------------------
 
-file_sealing cache_sealing(std::shared_ptr<const key_provider> keys, std::size_t compress_bytes_min) {
+file_sealing cache_sealing(std::shared_ptr<const key_provider> keys,
+                           std::size_t compress_bytes_min) {
   return {"cache",
           cache_meta_key(),
           {cache_data_key(), "the encrypted cache"},

@@ -13,7 +13,8 @@
 namespace troupe {
 
 /// How the records of a cache's file are sealed.
-file_sealing cache_sealing(std::shared_ptr<const key_provider> keys, std::size_t compress_bytes_min);
+file_sealing cache_sealing(std::shared_ptr<const key_provider> keys,
+                           std::size_t compress_bytes_min);
 
 /// One change of the cache.
 /// Thread: one at a time.

@@ -47,8 +47,8 @@ result<std::unique_ptr<lmdb_env>> open_saver_file(std::filesystem::path file,
 
 /// The saver of an existing data directory; read-only when this user may not write.
 /// Errors: storage_failed when the directory has no saver; as open_lmdb_saver.
-result<std::shared_ptr<file_saver>> open_existing_saver(const std::filesystem::path& dir,
-                                                        std::shared_ptr<const key_provider> keys = {});
+result<std::shared_ptr<file_saver>> open_existing_saver(
+  const std::filesystem::path& dir, std::shared_ptr<const key_provider> keys = {});
 
 /// Copies the long-term store of a data directory (a canonical path) to a new file. Returns its
 /// size.

@@ -27,7 +27,8 @@ result<std::optional<std::uint64_t>> find_space(const lmdb_txn& txn, const store
 
 // ---- the transaction ----------------------------------------------------------------------------
 
-file_sealing items_sealing(std::shared_ptr<const key_provider> keys, std::size_t compress_bytes_min) {
+file_sealing items_sealing(std::shared_ptr<const key_provider> keys,
+                           std::size_t compress_bytes_min) {
   return {"store",
           items_meta_key(),
           {items_data_key(), "the encrypted store"},

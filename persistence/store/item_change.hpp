@@ -12,7 +12,8 @@
 namespace troupe {
 
 /// How the records of a store's file are sealed.
-file_sealing items_sealing(std::shared_ptr<const key_provider> keys, std::size_t compress_bytes_min);
+file_sealing items_sealing(std::shared_ptr<const key_provider> keys,
+                           std::size_t compress_bytes_min);
 
 /// One change of the file.
 /// Thread: one at a time.
