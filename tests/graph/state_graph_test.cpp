@@ -79,7 +79,7 @@ std::vector<destination> route(F body, value state = value::map({{"count", 5}}))
   g.add_conditional_edges("a", std::move(body));
   auto graph = g.compile();
   auto view = view_of(std::move(state));
-  return graph.plan()->node(1).routes.at(0).body(view, blank_context());
+  return graph.plan()->node(1).routes.at(0).body(view, blank_context()).take();
 }
 
 std::vector<destination> names_of(std::initializer_list<const char*> names) {
