@@ -63,6 +63,7 @@ std::vector<std::string> seeds() {
                            task_kept{5},
                            step_opened{3, {1}},
                            graph_refused{"x", "abc"},
+                           step_failed{5},
                            task_part{5, {10}},
                            part_credit{5, 100},
                            task_sign{5},

@@ -293,7 +293,7 @@ BOOST_AUTO_TEST_CASE(what_is_wrong_is_named) {
   says(refused({0xc0}), errc::protocol_mismatch, {"not an array"});
   says(refused({0x91, 0x90}), errc::protocol_mismatch, {"a message", "kind"});
   says(refused({0x90, 0x90}), errc::protocol_mismatch, {"after its messages"});
-  says(refused(one_message(26, 0).out), errc::protocol_mismatch, {"unknown kind, 26"});
+  says(refused(one_message(27, 0).out), errc::protocol_mismatch, {"unknown kind, 27"});
   says(refused(one_message(7, 0).out), errc::protocol_mismatch,
        {"task_stop", "0 fields instead of 1"});
   says(refused(one_message(7, 2).number(1).number(2).out), errc::protocol_mismatch,
@@ -338,10 +338,10 @@ BOOST_AUTO_TEST_CASE(a_count_beyond_the_bytes_is_refused_before_anything_is_made
 
 BOOST_AUTO_TEST_CASE(a_worker_of_another_protocol_is_told_so_whatever_its_hello_looks_like) {
   says(refused(one_message(0, 9).number(4).text("as it was").out), errc::protocol_mismatch,
-       {"the peer speaks protocol 4, this process 6"});
-  says(refused(one_message(0, 14).number(7).text("and whatever else").out), errc::protocol_mismatch,
-       {"the peer speaks protocol 7, this process 6"});
-  says(refused(one_message(0, 5).number(6).text("and so on").out), errc::protocol_mismatch,
+       {"the peer speaks protocol 4, this process 7"});
+  says(refused(one_message(0, 14).number(8).text("and whatever else").out), errc::protocol_mismatch,
+       {"the peer speaks protocol 8, this process 7"});
+  says(refused(one_message(0, 5).number(7).text("and so on").out), errc::protocol_mismatch,
        {"hello", "5 fields instead of 13"});
 }
 
