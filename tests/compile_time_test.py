@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-LIMIT = 2.2
+LIMIT = 1.9
 TURNS = 8
 STANDARD = ["string", "vector", "map", "functional", "memory", "variant", "optional", "chrono"]
 
