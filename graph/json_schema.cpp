@@ -3,8 +3,6 @@
 
 #include <troupe/json_schema.hpp>
 
-#include <algorithm>
-
 namespace troupe {
 
 namespace {
@@ -52,12 +50,6 @@ value object_of(const graph_plan& plan, const std::vector<channel_index>& keys, 
 }
 
 } // namespace
-
-bool detail::allows_null(const value& schema) {
-  auto alternatives = schema["anyOf"].items();
-  return std::any_of(alternatives.begin(), alternatives.end(),
-                     [](const value& one) { return one["type"] == value("null"); });
-}
 
 value compiled_graph::input_jsonschema() const {
   return object_of(*plan_, plan_->input_keys, "input");

@@ -1,4 +1,4 @@
-// value_traits: the conversions of bytes, and the errors of conversions.
+// value_traits: the conversions of bytes, the errors of conversions, and the schemas of types.
 #include <troupe/json_schema.hpp>
 #include <troupe/state.hpp>
 #include <troupe/value_fit.hpp>
@@ -68,6 +68,12 @@ std::span<const value> checked_elements(const value& v) noexcept {
 }
 
 } // namespace detail
+
+bool detail::allows_null(const value& schema) {
+  auto alternatives = schema["anyOf"].items();
+  return std::any_of(alternatives.begin(), alternatives.end(),
+                     [](const value& one) { return one["type"] == value("null"); });
+}
 
 value json_schema_traits<bool>::make() {
   return {{"type", "boolean"}};
