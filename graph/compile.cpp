@@ -333,7 +333,7 @@ private:
       if (n.body.graph && !plan_->single && !n.body.graph->single && !shares_keys(n, *n.body.graph))
         plan_->warnings.push_back(
           concat({"Node `", n.name, "` is graph `", n.body.graph->options.name,
-                  "`, which has no key of this graph's state: it gets no input, and its output is "
+                  "`, which has no key of this graph's state: it gets no input, and its output is ",
                   "dropped. Give both states a key of one name, or call the graph in a body."}));
   }
 
