@@ -206,8 +206,8 @@ void mcp_authorizer::core::keep(const mcp_credentials& now) {
   try {
     if (settings.store)
       settings.store->save(resource, now);
-  } catch (const std::exception&) { // the token is valid here
-  }
+    // NOLINTNEXTLINE(bugprone-empty-catch): the token is valid in this process
+  } catch (const std::exception&) {}
 }
 
 void mcp_authorizer::core::authorize(const oauth_challenge& challenge) {
@@ -309,8 +309,8 @@ mcp_authorizer::mcp_authorizer(const mcp_oauth& settings, const std::string& url
   try {
     if (settings.store)
       core_->known = settings.store->load(core_->resource).value_or(mcp_credentials{});
-  } catch (const std::exception&) { // as if there were none
-  }
+    // NOLINTNEXTLINE(bugprone-empty-catch): as if there were no stored credentials
+  } catch (const std::exception&) {}
   // Stored credentials may have been changed: a token must fit a header, and its address be safe.
   auto& known = core_->known;
   auto no_header = [](char c) { return c <= 0x20 || c >= 0x7f; };

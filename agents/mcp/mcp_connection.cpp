@@ -51,7 +51,7 @@ void mcp_connection::hear(std::string_view text, mcp_way way) {
     answered(*heard.answered, *heard.with);
   if (heard.call)
     begin(*heard.call, begun, *service);
-  else
+  else // then `way` was not moved: NOLINTNEXTLINE(bugprone-use-after-move)
     way.then({std::move(heard.reply), heard.refused});
 }
 

@@ -89,7 +89,10 @@ std::optional<std::string> tool_errors::content_or(const error& failure,
       if (failure.type() == "ToolInvocationError")
         return otherwise;
       return std::nullopt;
-    case rule::all: return text_ ? *text_ : std::move(otherwise);
+    case rule::all:
+      if (text_)
+        return text_;
+      return otherwise;
     case rule::none: return std::nullopt;
     case rule::classes:
       if (std::ranges::any_of(classes_,
