@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-LIMIT = 1.9
+LIMIT = 2.2
 TURNS = 8
 STANDARD = ["string", "vector", "map", "functional", "memory", "variant", "optional", "chrono"]
 
