@@ -59,7 +59,7 @@ public:
   /// Shape:  `counters_since_delta_snapshot`: channel → [updates, supersteps].
   value counted(value metadata) const;
 
-  /// Whether the last checkpoint that was settled holds all values, or there are no delta channels.
+  /// Whether the last settled checkpoint holds the values of all delta channels; true without any.
   bool needs_no_past() const noexcept;
 
 private:

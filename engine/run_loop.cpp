@@ -42,7 +42,7 @@ void run_loop::tick() {
   if (step_.slots.size() > limits::tasks_per_step_max)
     return fail({errc::overloaded, "plan a step: " + std::to_string(step_.slots.size())
                                      + " tasks, more than tasks_per_step_max"});
-  if (const auto* twice = stored_ ? step_.shared_state() : nullptr)
+  if (const auto* twice = stored_ && plan().per_thread ? step_.shared_state() : nullptr)
     return fail(
       {errc::invalid_graph,
        "plan a step: two tasks of node `" + twice->name

@@ -72,6 +72,7 @@ public:
     finish_nodes();
     list_channels();
     add_warnings();
+    find_graphs_per_thread();
     warn_of_unshared_graphs();
     if (auto unreached = find_unreached())
       return *std::move(unreached);
@@ -325,6 +326,12 @@ private:
           concat({"Node `", n.name,
                   "` has both destinations and edges: its edges are followed in addition to its "
                   "commands. Remove the edges if its commands alone decide."}));
+  }
+
+  void find_graphs_per_thread() {
+    plan_->per_thread = std::ranges::any_of(plan_->nodes, [](const plan_node& n) {
+      return n.body.graph && n.body.graph->options.checkpointer.mode() == checkpointing::per_thread;
+    });
   }
 
   // Warns of graphs as nodes that get nothing of the state and give nothing to it.

@@ -99,6 +99,7 @@ public:
   channel_index start = no_index;         // __start__
   channel_index tasks = no_index;         // __pregel_tasks
   bool single = false;                    // the whole state, or what is shown, is one channel
+  bool per_thread = false;                // a node is a graph with checkpointing::per_thread
   bool functional = false;                // an entrypoint: node 1 reads __start__, without a START
   context_spec context;
   const void* exporter = nullptr; // an address in the library that exports the plan; null: none

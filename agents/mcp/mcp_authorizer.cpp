@@ -98,6 +98,25 @@ private:
   http_listener listener_; // the last member: its thread uses all others
 };
 
+// A store that throws counts as one without credentials.
+mcp_credentials stored_in(mcp_credential_store* store, const std::string& resource) {
+  try {
+    return store ? store->load(resource).value_or(mcp_credentials{}) : mcp_credentials{};
+  } catch (const std::exception&) {
+    return {};
+  }
+}
+
+bool save_in(mcp_credential_store* store, const std::string& resource, const mcp_credentials& now) {
+  try {
+    if (store)
+      store->save(resource, now);
+    return store != nullptr;
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 } // namespace
 
 struct mcp_authorizer::core {
@@ -125,7 +144,8 @@ private:
   bool refresh(mcp_credentials from);
   mcp_credentials request_tokens(const oauth_server& server, mcp_credentials client,
                                  std::vector<std::pair<std::string, std::string>> fields) const;
-  void keep(const mcp_credentials& now);
+  /// The token is valid in this process from now on. Result: whether it is stored, too.
+  bool keep(const mcp_credentials& now);
   void require_running() const {
     std::scoped_lock lock{mutex};
     if (stops)
@@ -198,16 +218,12 @@ mcp_credentials mcp_authorizer::core::request_tokens(
   return client;
 }
 
-void mcp_authorizer::core::keep(const mcp_credentials& now) {
+bool mcp_authorizer::core::keep(const mcp_credentials& now) {
   {
     std::scoped_lock lock{mutex};
     known = now;
   }
-  try {
-    if (settings.store)
-      settings.store->save(resource, now);
-    // NOLINTNEXTLINE(bugprone-empty-catch): the token is valid in this process
-  } catch (const std::exception&) {}
+  return save_in(settings.store.get(), resource, now);
 }
 
 void mcp_authorizer::core::authorize(const oauth_challenge& challenge) {
@@ -306,11 +322,7 @@ std::optional<error> mcp_authorizer::core::renew(const std::string& challenge) {
 mcp_authorizer::mcp_authorizer(const mcp_oauth& settings, const std::string& url) {
   read_oauth_url(url, true).value();
   core_ = std::make_shared<core>(settings, url);
-  try {
-    if (settings.store)
-      core_->known = settings.store->load(core_->resource).value_or(mcp_credentials{});
-    // NOLINTNEXTLINE(bugprone-empty-catch): as if there were no stored credentials
-  } catch (const std::exception&) {}
+  core_->known = stored_in(settings.store.get(), core_->resource);
   // Stored credentials may have been changed: a token must fit a header, and its address be safe.
   auto& known = core_->known;
   auto no_header = [](char c) { return c <= 0x20 || c >= 0x7f; };

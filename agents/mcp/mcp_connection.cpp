@@ -20,13 +20,13 @@ void mcp_connection::hear(std::string_view text, mcp_way way) {
   mcp_server_session::heard heard;
   std::optional<open_call> cancelled;
   open_call begun;
+  begun.way = std::move(way);                 // of the call's answer, or of the reply
   std::shared_ptr<const mcp_service> service; // whose listing the session used
   {
     std::scoped_lock lock{mutex_};
     service = service_;
     heard = session_.hear(text);
     if (heard.call) {
-      begun.way = std::move(way);
       if (begun.way.patience <= service_->call_timeout())
         begun.until = clock::now() + begun.way.patience;
       if (heard.call->wants_progress && begun.way.meanwhile)
@@ -51,8 +51,8 @@ void mcp_connection::hear(std::string_view text, mcp_way way) {
     answered(*heard.answered, *heard.with);
   if (heard.call)
     begin(*heard.call, begun, *service);
-  else // then `way` was not moved: NOLINTNEXTLINE(bugprone-use-after-move)
-    way.then({std::move(heard.reply), heard.refused});
+  else
+    begun.way.then({std::move(heard.reply), heard.refused});
 }
 
 void mcp_connection::begin(const mcp_served_call& call, const open_call& one,

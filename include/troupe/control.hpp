@@ -96,7 +96,7 @@ public:
   /// The list, which is empty afterwards.
   std::vector<destination> take() noexcept;
   bool empty() const noexcept;
-
+  /// Adds a destination at the end.
   void add(destination d);
 
 private:

@@ -113,7 +113,9 @@ public:
   /// Facts about the failure for programs; null without facts. The error keeps them when a nested
   /// graph or another process passes it on.
   /// Shape:  a map, or null. A failed model: see model_facts. A time-out of a node: {node, kind,
-  /// timeout, elapsed}, where `kind` is "run" or "idle", and times are in seconds. Errors: none.
+  ///         timeout, elapsed}, where `kind` is "run" or "idle".
+  /// Units:  times in seconds.
+  /// Errors: none.
   /// Source: troupe; langgraph/errors.py, NodeTimeoutError.
   const value& details() const noexcept;
   error&& with_details(value facts) &&;

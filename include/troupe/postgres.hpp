@@ -16,6 +16,7 @@
 namespace troupe {
 
 /// The place where a store's search by meaning compares vectors.
+/// Errors: see open_postgres_store.
 /// Source: troupe; langgraph/store/postgres, PostgresStore, always searches in the database.
 enum class vector_search {
   automatic, ///< in the database where its extension `vector` (pgvector) is installed and usable
@@ -133,9 +134,11 @@ result<std::shared_ptr<node_cache>> open_postgres_cache(const postgres_options& 
 /// Wraps all data keys of a schema under the current key of `database.keyring`: those of its
 /// threads and of its long-term store. As rotate_store_keys for a data directory: data is not
 /// touched, and other processes may run meanwhile, if their rings have both keys. Nothing is locked
-/// while the key provider works. Shape:  `keyring` is not null and also has the older keys. The
-/// report's `files` counts the store. Blocks: on the network and the key provider, for each data
-/// key. Errors: as open_postgres_saver, and
+/// while the key provider works.
+/// Shape:  `keyring` is not null and also has the older keys. The report's `files` counts the
+///         store.
+/// Blocks: on the network and the key provider, for each data key.
+/// Errors: as open_postgres_saver, and
 ///         - key_missing: a thread or the store is under a key that is not in the ring; data keys
 ///           that were already wrapped stay wrapped
 ///         - invalid_config: `keyring` is null

@@ -27,6 +27,7 @@ enum class durability : std::uint8_t {
 };
 
 /// How much of a thread's past stays stored.
+/// Errors: see run_config::store_history.
 /// Source: troupe; langgraph-checkpoint-redis has a saver of such threads, ShallowRedisSaver.
 enum class store_history : std::uint8_t {
   all, ///< every checkpoint

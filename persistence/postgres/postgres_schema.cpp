@@ -15,23 +15,22 @@ std::vector<postgres_migration> make_saver_migrations() {
       // Thread and chain numbers are handed out in blocks, so that a writer has them without a
       // query.
       "CREATE SEQUENCE @.numbers INCREMENT BY 1024",
-      // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a statement over two lines
-      "CREATE TABLE @.threads (thread_id bytea PRIMARY KEY, thread int8 NOT NULL UNIQUE, "
-      "owner int8 NOT NULL DEFAULT 0)",
+      R"(CREATE TABLE @.threads (thread_id bytea PRIMARY KEY, thread int8 NOT NULL UNIQUE,
+        owner int8 NOT NULL DEFAULT 0))",
       "CREATE TABLE @.chains (chain int8 PRIMARY KEY, thread int8 NOT NULL, ns bytea NOT NULL)",
       "CREATE UNIQUE INDEX chains_of_thread ON @.chains (thread, sha256(ns))",
-      "CREATE TABLE @.checkpoints (chain int8, checkpoint_id bytea, parent_id bytea NOT NULL, "
-      "v int8 NOT NULL, ts bytea NOT NULL, metadata bytea NOT NULL, run_id bytea, "
-      "channels bytea[] NOT NULL, numbers int8[] NOT NULL, tags int8[] NOT NULL, "
-      "seen bytea NOT NULL, updated bytea[], PRIMARY KEY (chain, checkpoint_id))",
+      R"(CREATE TABLE @.checkpoints (chain int8, checkpoint_id bytea, parent_id bytea NOT NULL,
+        v int8 NOT NULL, ts bytea NOT NULL, metadata bytea NOT NULL, run_id bytea,
+        channels bytea[] NOT NULL, numbers int8[] NOT NULL, tags int8[] NOT NULL,
+        seen bytea NOT NULL, updated bytea[], PRIMARY KEY (chain, checkpoint_id)))",
       "CREATE INDEX checkpoints_of_run ON @.checkpoints (sha256(run_id)) WHERE run_id IS NOT NULL",
-      "CREATE TABLE @.channel_values (chain int8 NOT NULL, channel bytea NOT NULL, "
-      "number int8 NOT NULL, tag int8 NOT NULL, value bytea NOT NULL)",
+      R"(CREATE TABLE @.channel_values (chain int8 NOT NULL, channel bytea NOT NULL,
+        number int8 NOT NULL, tag int8 NOT NULL, value bytea NOT NULL))",
       "CREATE UNIQUE INDEX channel_values_at ON @.channel_values (chain, number, tag, ("
         + postgres_key_of("channel") + "))",
-      "CREATE TABLE @.writes (chain int8, checkpoint_id bytea, task_id bytea, slot int8, "
-      "channel bytea NOT NULL, task_path bytea NOT NULL, value bytea NOT NULL, "
-      "PRIMARY KEY (chain, checkpoint_id, task_id, slot))",
+      R"(CREATE TABLE @.writes (chain int8, checkpoint_id bytea, task_id bytea, slot int8,
+        channel bytea NOT NULL, task_path bytea NOT NULL, value bytea NOT NULL,
+        PRIMARY KEY (chain, checkpoint_id, task_id, slot)))",
     },
     {
       // A thread's data key, wrapped, and the id of the key that wrapped it; null: a plain thread.
@@ -42,24 +41,22 @@ std::vector<postgres_migration> make_saver_migrations() {
 // A change locks the state's only row. Vectors are stored uncompressed: compression hardly makes
 // them smaller.
 std::vector<postgres_migration> make_store_migrations() {
-  return {
-    {
-      "CREATE TABLE @.store_state (last int8 NOT NULL)",
-      "INSERT INTO @.store_state VALUES (0)",
-      "CREATE TABLE @.store_spaces (space int8 PRIMARY KEY, path bytea NOT NULL UNIQUE)",
-      // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a statement over two lines
-      "CREATE TABLE @.store_items (space int8, key bytea, number int8 NOT NULL UNIQUE, "
-      "value bytea NOT NULL, created int8 NOT NULL, updated int8 NOT NULL, ttl int8 NOT NULL, "
-      "ends int8 NOT NULL, PRIMARY KEY (space, key))",
-      "CREATE INDEX store_items_that_end ON @.store_items (ends) WHERE ends < "
-        + std::to_string(INT64_MAX),
-      "CREATE TABLE @.store_vectors (number int8, place int8, space int8 NOT NULL, "
-      "vector bytea NOT NULL, PRIMARY KEY (number, place))",
-      "ALTER TABLE @.store_vectors ALTER COLUMN vector SET STORAGE EXTERNAL",
-    },
-    {
-      "ALTER TABLE @.store_state ADD COLUMN key_id bytea, ADD COLUMN data_key bytea",
-    }};
+  return {{
+            "CREATE TABLE @.store_state (last int8 NOT NULL)",
+            "INSERT INTO @.store_state VALUES (0)",
+            "CREATE TABLE @.store_spaces (space int8 PRIMARY KEY, path bytea NOT NULL UNIQUE)",
+            R"(CREATE TABLE @.store_items (space int8, key bytea, number int8 NOT NULL UNIQUE,
+        value bytea NOT NULL, created int8 NOT NULL, updated int8 NOT NULL, ttl int8 NOT NULL,
+        ends int8 NOT NULL, PRIMARY KEY (space, key)))",
+            "CREATE INDEX store_items_that_end ON @.store_items (ends) WHERE ends < "
+              + std::to_string(INT64_MAX),
+            R"(CREATE TABLE @.store_vectors (number int8, place int8, space int8 NOT NULL,
+        vector bytea NOT NULL, PRIMARY KEY (number, place)))",
+            "ALTER TABLE @.store_vectors ALTER COLUMN vector SET STORAGE EXTERNAL",
+          },
+          {
+            "ALTER TABLE @.store_state ADD COLUMN key_id bytea, ADD COLUMN data_key bytea",
+          }};
 }
 
 // The sizes of the values are counted in shards, so that sets of different values rarely wait for
@@ -68,11 +65,10 @@ std::vector<postgres_migration> make_cache_migrations() {
   return {{
     "CREATE TABLE @.cache_shards (shard int8 PRIMARY KEY, bytes int8 NOT NULL)",
     "INSERT INTO @.cache_shards SELECT n, 0 FROM generate_series(0, 255) AS n",
-    // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a statement over several lines
-    "CREATE TABLE @.cache_entries (id bytea PRIMARY KEY, "
-    "number int8 GENERATED BY DEFAULT AS IDENTITY UNIQUE, shard int8 NOT NULL, "
-    "space bytea NOT NULL, place bytea NOT NULL, value bytea NOT NULL, ends int8, "
-    "bytes int8 NOT NULL)",
+    R"(CREATE TABLE @.cache_entries (id bytea PRIMARY KEY,
+      number int8 GENERATED BY DEFAULT AS IDENTITY UNIQUE, shard int8 NOT NULL,
+      space bytea NOT NULL, place bytea NOT NULL, value bytea NOT NULL, ends int8,
+      bytes int8 NOT NULL))",
     "CREATE INDEX cache_entries_that_end ON @.cache_entries (ends, number) WHERE ends IS NOT NULL",
     "CREATE INDEX cache_entries_of_space ON @.cache_entries (substr(space, 1, 256))",
   }};

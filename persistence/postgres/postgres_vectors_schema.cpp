@@ -54,9 +54,8 @@ std::vector<postgres_migration> vector_migrations(const vector_extension& extens
     "CREATE INDEX store_vectors_of_space ON @.store_vectors (space)",
     with_type(vector_of, extension),
     std::string{embed_vector},
-    // NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a statement over two lines
-    "CREATE TRIGGER embed BEFORE INSERT OR UPDATE OF vector ON @.store_vectors "
-    "FOR EACH ROW EXECUTE FUNCTION @.embed_vector()",
+    R"(CREATE TRIGGER embed BEFORE INSERT OR UPDATE OF vector ON @.store_vectors
+      FOR EACH ROW EXECUTE FUNCTION @.embed_vector())",
   }};
 }
 

@@ -80,7 +80,8 @@ public:
     out.tool_ = std::move(t);
     return out;
   }
-  /// With another state for the tool and its injected arguments. Shape: a map.
+  /// With another state for the tool and its injected arguments.
+  /// Shape:  a map.
   tool_call_request with_state(value state) const {
     auto out = *this;
     out.own_ = std::make_shared<tool_runtime>(runtime().with_state(std::move(state)));

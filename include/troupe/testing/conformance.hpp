@@ -13,6 +13,7 @@
 namespace troupe {
 
 /// How a check ended.
+/// Errors: none.
 /// Source: langgraph/checkpoint/conformance/report, with its skipped capabilities.
 enum class check_outcome : std::uint8_t {
   passed,
