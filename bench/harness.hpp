@@ -67,15 +67,27 @@ class sampler {
 public:
   explicit sampler(std::size_t runs_max) : runs_max_{runs_max} {}
 
+  /// A sampler that executes each run this often, in one sample and without warm-up. For counts of
+  /// instructions: the difference of two such counts is that of the runs.
+  static sampler counted(std::size_t iterations) {
+    sampler out{1};
+    out.iterations_ = iterations;
+    return out;
+  }
+
   /// Samples of the results of `one`, which does not time its preparations and checks.
   /// Shape:  as many as fit into sampling_max, at least runs_min.
   template <class F> figure each(F one, std::string unit = "us") const {
+    if (iterations_)
+      return repeated(one, std::move(unit));
     one();
     return collect(one, runs_max_default, std::move(unit));
   }
 
   /// As each(), with this number of samples.
   template <class F> figure exactly(std::size_t runs, F one, std::string unit = "us") const {
+    if (iterations_)
+      return repeated(one, std::move(unit));
     one();
     figure out{{}, std::move(unit), {}};
     for (runs = std::min(runs, runs_max_); runs > 0; --runs)
@@ -86,6 +98,11 @@ public:
   /// Samples of one `run`: its time or, for a short run, the mean of a batch. `check` follows each
   /// sample, untimed.
   template <class F, class Check> figure batches(F run, Check check) const {
+    if (iterations_) {
+      auto us = time_batch_us(run, iterations_);
+      check();
+      return {{us / static_cast<double>(iterations_)}, "us", {}};
+    }
     run();
     check();
     std::size_t count = 1;
@@ -116,6 +133,13 @@ private:
     });
   }
 
+  template <class F> figure repeated(F& one, std::string unit) const {
+    figure out{{}, std::move(unit), {}};
+    for (std::size_t i = 0; i < iterations_; ++i)
+      out.samples = {one()};
+    return out;
+  }
+
   template <class F> figure collect(F& one, std::size_t runs, std::string unit) const {
     figure out{{}, std::move(unit), {}};
     auto at_most = std::min(runs, runs_max_);
@@ -129,6 +153,7 @@ private:
   }
 
   std::size_t runs_max_;
+  std::size_t iterations_ = 0; // not 0: exactly so many runs
 };
 
 /// A workload: one line of results. Two workloads of one name differ in `variant`. A long one takes

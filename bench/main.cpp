@@ -79,6 +79,7 @@ int main(int argc, char** argv) {
   std::string filter;
   std::string file;
   std::size_t runs_max = troupe::bench::runs_max_default;
+  std::size_t iterations = 0;
   arguments.add_flag("--list", only_list, "Print the names of the workloads and run none");
   arguments.add_flag("--long", long_too, "Workloads that take minutes, too");
   arguments.add_option("--filter", filter,
@@ -86,6 +87,10 @@ int main(int argc, char** argv) {
   arguments.add_option("--json", file, "Write the lines to this file, too");
   arguments.add_option("--runs-max", runs_max, "Samples of a workload at most")
     ->check(CLI::Range(std::size_t{1}, troupe::bench::runs_max_default));
+  arguments
+    .add_option("--iterations", iterations,
+                "Exactly so many runs of a workload, without warm-up, for counts of instructions")
+    ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000}));
   CLI11_PARSE(arguments, argc, argv);
 
   auto chosen = all_workloads();
@@ -115,7 +120,9 @@ int main(int argc, char** argv) {
       return 2;
     }
   }
-  bool all_right = run(chosen, troupe::bench::sampler{runs_max}, file.empty() ? nullptr : &copy);
+  auto sample = iterations > 0 ? troupe::bench::sampler::counted(iterations)
+                               : troupe::bench::sampler{runs_max};
+  bool all_right = run(chosen, sample, file.empty() ? nullptr : &copy);
   if (!file.empty() && !copy.flush()) {
     std::cerr << "troupe-bench: --json: can't write to " << file << '\n';
     return 1;

@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(ten_thousand_steps_take_the_room_of_a_thousand) {
   auto info = saver->threads().value()[0];
   BOOST_TEST(info.checkpoints == 1u);
   BOOST_TEST(info.bytes < records + 2'000);
-  BOOST_TEST(file_bytes() <= file + 200'000);
+  BOOST_TEST(file_bytes() < 2 * file); // how full a commit is decides about some pages
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(questions_in_runs_within_a_run_are_answered, backend, backends) {

@@ -61,6 +61,17 @@ http_request mcp_post(const mcp_http_server& http, std::string body, http_header
   return out;
 }
 
+void wait_until(http_transfer& transfer, http_sign sign) {
+  auto seen = std::make_shared<std::promise<void>>();
+  transfer.when(sign, [seen] { seen->set_value(); });
+  seen->get_future().wait();
+}
+
+std::string text_of_body(http_transfer& ended) {
+  bool had_to_wait = false;
+  return ended.take(had_to_wait);
+}
+
 // The id of a new session.
 std::string session_of(const mcp_http_server& http) {
   auto greeted = http_fetch_and_wait(mcp_post(http, mcp_request(0, "initialize", mcp_greeting())));
@@ -110,20 +121,22 @@ BOOST_AUTO_TEST_CASE(a_call_that_takes_long_is_an_event_of_a_stream_and_json_for
     auto request = mcp_post(s.http, mcp_request(1, "tools/call", http_call("wait")),
                             {{"Mcp-Session-Id", id}});
     request.headers[1].second = accept;
-    return std::async(std::launch::async, [request] { return http_fetch_and_wait(request); });
+    auto transfer = std::make_shared<http_transfer>(std::move(request), true);
+    s.loop->start(transfer);
+    s.held->at.wait_for(1);
+    return transfer;
   };
-  auto all = ask("application/json, text/event-stream");
-  s.held->at.wait_for(1);
+  auto events = ask("application/json, text/event-stream");
+  wait_until(*events, http_sign::head); // the stream begins before the call has ended
   s.held->at.let_pass();
-  auto events = all.get();
-  BOOST_TEST(events.head.header("content-type") == "text/event-stream");
-  BOOST_TEST(events.body.starts_with("event: message\ndata: {\"id\": 1, "));
+  wait_until(*events, http_sign::end);
+  BOOST_TEST(events->head().header("content-type") == "text/event-stream");
+  BOOST_TEST(text_of_body(*events).starts_with("event: message\ndata: {\"id\": 1, "));
   auto json = ask("application/json");
-  s.held->at.wait_for(1);
   s.held->at.let_pass();
-  auto whole = json.get();
-  BOOST_TEST(whole.head.header("content-type") == "application/json");
-  BOOST_TEST(from_json(whole.body, json_form::plain).value()["id"] == value(1));
+  wait_until(*json, http_sign::end);
+  BOOST_TEST(json->head().header("content-type") == "application/json");
+  BOOST_TEST(from_json(text_of_body(*json), json_form::plain).value()["id"] == value(1));
 }
 
 BOOST_AUTO_TEST_CASE(a_late_call_is_cancelled_and_its_stream_ends) {
