@@ -2,6 +2,7 @@
 #include "channels/message_forms.hpp"
 
 #include "graph/task_id.hpp"
+#include "graph/value_node.hpp"
 
 #include <sys/random.h>
 
@@ -249,6 +250,16 @@ value with_message_id(const value& message) {
   if (usable_id(message_id(message)))
     return message;
   return value::extension(value_kind::message, message.payload().with("id", value(random_id())));
+}
+
+void sought_ids::add(const value& message) {
+  auto print = value_access::id_fingerprint(message);
+  fingerprints_[print / 64 % 4] |= std::uint64_t{1} << print % 64;
+}
+
+bool sought_ids::may_have(const value& message) const {
+  auto print = value_access::id_fingerprint(message);
+  return (fingerprints_[print / 64 % 4] >> print % 64 & 1) != 0;
 }
 
 bool is_plain_message(const value& v) {

@@ -3,7 +3,7 @@
 // Invariants:
 //  - Folding the writes of several steps at once gives the same as folding them step by step. So no
 //    ids are made, and no write is refused because of the list's contents.
-//  - New messages cost one pass over the ids of the old ones, and nothing is copied.
+//  - New messages cost one pass over the handles of the old ones, and nothing is copied.
 // Source: langgraph/graph/message.py, _messages_delta_reducer.
 #include "channels/message_forms.hpp"
 
@@ -47,13 +47,16 @@ bool has_place(const value& v) {
 places find_places(std::span<const value> old, std::span<const value> update, bool& found) {
   places by_id;
   by_id.reserve(update.size());
+  sought_ids sought;
   for (const auto& m : update)
-    if (has_place(m))
+    if (has_place(m)) {
+      sought.add(m);
       by_id.try_emplace(message_id(m).as_string(), nowhere);
+    }
   if (by_id.empty())
     return by_id;
   for (std::size_t i = 0; i < old.size(); ++i)
-    if (has_place(old[i]))
+    if (sought.may_have(old[i]) && has_place(old[i]))
       if (auto it = by_id.find(message_id(old[i]).as_string()); it != by_id.end()) {
         it->second = i;
         found = true;

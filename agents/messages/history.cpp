@@ -5,6 +5,7 @@
 #include "agents/messages/json_text.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -24,6 +25,21 @@ bool is_answered(std::span<const value> messages, std::size_t i, const value& ca
   auto answers_it = [&call](const value& m) { return is_answer_to(m, call); };
   return std::ranges::any_of(messages.subspan(i), answers_it)
          || std::ranges::any_of(messages.first(i), answers_it);
+}
+
+// The message after message `i` that answers its call, before another message has a call of the
+// same id.
+std::optional<std::size_t> place_of_answer(std::span<const value> messages, std::size_t i,
+                                           const value& call) {
+  const auto& id = call["id"];
+  for (++i; i < messages.size(); ++i) {
+    if (is_answer_to(messages[i], call))
+      return i;
+    auto same = [&id](const value& later) { return later["id"] == id; };
+    if (std::ranges::any_of(message_tool_calls(messages[i]).items(), same))
+      return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 // Ids of the calls of one message, in order.
@@ -55,6 +71,24 @@ struct call_ids {
 
 } // namespace
 
+std::size_t answered_messages(const value& messages) {
+  auto all = messages.items();
+  auto settled = detail::list_mark::of(messages);
+  auto end = settled; // of the messages that are needed as answers
+  for (auto i = settled; i < all.size(); ++i) {
+    for (const char* member : {"tool_calls", "invalid_tool_calls"})
+      for (const auto& call : message_member(all[i], member).items()) {
+        auto answer = place_of_answer(all, i, call);
+        if (!answer)
+          return settled;
+        end = std::max(end, *answer + 1);
+      }
+    if (end <= i + 1)
+      detail::list_mark::raise(messages, settled = i + 1);
+  }
+  return settled;
+}
+
 bool is_answer_to(const value& message, const value& call) {
   return message_role(message) == "tool" && message_member(message, "tool_call_id") == call["id"];
 }
@@ -62,7 +96,7 @@ bool is_answer_to(const value& message, const value& call) {
 void require_answered_calls(const value& messages) {
   auto all = messages.items();
   std::vector<value> open;
-  for (std::size_t i = 0; i < all.size(); ++i)
+  for (auto i = answered_messages(messages); i < all.size(); ++i)
     for (const auto& call : message_tool_calls(all[i]).items())
       if (!is_answered(all, i, call))
         open.push_back(call);
@@ -111,6 +145,8 @@ std::vector<std::string> tools_that_ran(const value& messages) {
 
 value patched_tool_calls(const value& messages) {
   auto all = messages.items();
+  if (answered_messages(messages) == all.size())
+    return messages;
   std::vector<value> out, owed;
   bool is_patched = false;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -142,14 +178,7 @@ std::vector<value> patch_of_tool_calls(const value& messages) {
 }
 
 bool is_answered_behind(std::span<const value> messages, std::size_t i, const value& call) {
-  for (const auto& m : messages.subspan(i + 1)) {
-    if (is_answer_to(m, call))
-      return true;
-    auto same = [&call](const value& later) { return later["id"] == call["id"]; };
-    if (std::ranges::any_of(message_tool_calls(m).items(), same))
-      return false;
-  }
-  return false;
+  return place_of_answer(messages, i, call).has_value();
 }
 
 value with_distinct_calls(const value& answer) {

@@ -12,9 +12,14 @@
 
 namespace troupe {
 
+/// The number of leading messages among which each call, also one that could not be read, has its
+/// answer before another call of the same id. Later messages leave no call of them open.
+/// Cost:   a list remembers the number, so each message is looked at when it is new.
+std::size_t answered_messages(const value& messages);
+
 /// Errors: throws node_error of class ValueError, in the reference's words, when a call of some
 ///         assistant's message has no tool's message.
-/// Cost:   linear, when the answers follow their calls.
+/// Cost:   that of the messages after answered_messages().
 void require_answered_calls(const value& messages);
 
 /// Whether a message is the tool's message that answers this call.

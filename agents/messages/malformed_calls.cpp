@@ -27,13 +27,13 @@ const value& malformed_calls(const value& answer) {
   return message_member(answer, "invalid_tool_calls");
 }
 
-// Most conversations need no answer: their messages are looked at before each model call, and
-// copied only from the first answer on.
+// Most conversations need no answer: their new messages are looked at before each model call, and
+// all are copied from the first answer on.
 std::optional<value> answered(const value& messages, bool also_open) {
   auto all = messages.items();
   std::vector<value> out;
   std::size_t copied = 0;
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  for (auto i = answered_messages(messages); i < all.size(); ++i) {
     auto answer_open = [&](const value& calls, const char* why) {
       for (const auto& call : calls.items())
         if (call["id"].is_string() && !is_answered_behind(all, i, call)) {

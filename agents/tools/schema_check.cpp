@@ -146,7 +146,7 @@ private:
   }
 
   void check_text(const value& schema, const value& v, const std::string& path) {
-    if (v.is_string())
+    if (v.is_string() && (schema.contains("minLength") || schema.contains("maxLength")))
       check_size(schema, "minLength", "maxLength", character_count(v.as_string()), "characters",
                  path);
   }

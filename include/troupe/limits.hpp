@@ -18,7 +18,10 @@ inline constexpr std::int64_t delta_supersteps_max = 5000;
 inline constexpr std::size_t value_depth_max = 128; // nested lists and maps; invalid_value
 inline constexpr std::size_t value_size_bytes_max = 64u << 20; // one encoded value; invalid_value
 inline constexpr std::size_t json_size_bytes_max = 64u << 20;  // JSON text read in; invalid_value
-inline constexpr std::size_t thread_id_bytes_max = 400;        // of UTF-8; invalid_config
+// Short strings of one decoded value share blocks of memory; a longer string has its own.
+inline constexpr std::size_t value_block_bytes = 1024;
+inline constexpr std::size_t value_block_string_bytes_max = 128;
+inline constexpr std::size_t thread_id_bytes_max = 400;           // of UTF-8; invalid_config
 inline constexpr std::size_t checkpoint_ns_bytes_max = 64u << 10; // of UTF-8; invalid_config
 inline constexpr std::size_t checkpoint_id_bytes_max = 128;       // a uuid6 has 36; invalid_config
 inline constexpr std::size_t task_id_bytes_max = 200;    // a task id has 36; invalid_config

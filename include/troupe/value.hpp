@@ -59,13 +59,14 @@ struct map_entry;
 
 /// The head of every shared part of a value: strings, bytes, list buffers, maps, payloads.
 struct value_node {
-  enum class shape_kind : std::uint8_t { blob, list, map, extension };
+  enum class shape_kind : std::uint8_t { blob, blob_in_block, list, map, extension };
 
   std::atomic<std::uint64_t> refs{1};
   /// Greater than the rank of every node this one points to. A list is appended to in place only
   /// when its rank stays greater, so nodes never form a cycle.
   std::uint32_t rank;
   shape_kind shape;
+  std::uint16_t place = 0; // of a blob in a block: words from the block's start
 
   value_node(std::uint32_t r, shape_kind s) noexcept : rank{r}, shape{s} {}
   void retain() noexcept { refs.fetch_add(1, std::memory_order_relaxed); }
@@ -85,7 +86,8 @@ struct value_node {
 /// Cost:   append of k items to a list of n is O(k) amortised and shares the prefix with every
 ///         older version. with() on a map copies O(entries) handles.
 /// Owns:   versions of a list share one buffer, so an old version keeps alive the items appended by
-///         newer ones.
+///         newer ones. Short strings that were decoded together share blocks of at most
+///         limits::value_block_bytes, so a string keeps its block alive.
 /// Thread: values may be copied, read and dropped on any thread at once.
 /// Errors: see the members.
 /// Source: troupe (design: values are immutable and shared).
@@ -282,7 +284,13 @@ private:
   static constexpr std::uint64_t nan_bits = 0x7ff8'0000'0000'0000;
   static constexpr std::size_t short_max = 14;
 
-  value(tag t, detail::value_node* n, std::size_t extent, std::uint8_t len = 0) noexcept;
+  value(tag t, detail::value_node* n, std::size_t extent, std::uint8_t len = 0) noexcept
+    : bits_{reinterpret_cast<std::uintptr_t>(n)},
+      tail_{},
+      len_{len},
+      tag_{t} {
+    std::memcpy(tail_, &extent, sizeof tail_);
+  }
 
   /// Empty lists, maps and bytes have no node.
   bool counted() const noexcept { return tag_ >= tag::string && bits_ != 0; }
@@ -314,7 +322,9 @@ private:
   troupe::error wrong_kind(value_kind wanted) const;
 
   // Strings of up to 14 bytes live in bits_ and tail_, longer ones in a counted node. For counted
-  // values tail_ holds the size (48 bits), so versions of a list differ in the handle alone.
+  // values tail_ holds the size (48 bits), so versions of a list differ in the handle alone. For
+  // messages it holds a fingerprint of the id, so that a message is found by its id in a list
+  // without a look at each message.
   std::uint64_t bits_;
   unsigned char tail_[6];
   std::uint8_t len_; // length of a short string; the value_kind of an extension
@@ -327,6 +337,16 @@ struct map_entry {
   value key_value; // always a string
   value val;
   std::string_view key() const noexcept { return key_value.as_string(); }
+};
+
+/// How many leading elements of a list passed a check that later elements cannot undo. The versions
+/// of a list share the mark, so a list that grows is checked element by element. One check uses it:
+/// whether the calls of a conversation have answers (agents/messages/history.cpp).
+struct list_mark {
+  /// At most the list's size.
+  static std::size_t of(const value& list) noexcept;
+  /// The check of the first `passed` elements used no others. A smaller mark is ignored.
+  static void raise(const value& list, std::size_t passed) noexcept;
 };
 } // namespace detail
 

@@ -295,6 +295,44 @@ BOOST_DATA_TEST_CASE(random_bytes_give_a_value_or_an_error, data::xrange(500), s
     BOOST_TEST((read.error().code() == errc::invalid_value));
 }
 
+BOOST_AUTO_TEST_CASE(short_strings_that_share_a_block_outlive_the_value_they_were_read_with) {
+  constexpr auto size_max = limits::value_block_string_bytes_max;
+  std::vector<value> texts;
+  for (std::size_t size = 0; size < 2 * size_max; ++size)
+    for (char c = 'a'; c < 'e'; ++c)
+      texts.emplace_back(std::string(size, c));
+  auto read = from_msgpack(encoded(value::list(texts))).value();
+  BOOST_REQUIRE((read == value::list(texts)));
+  std::vector<value> kept;
+  for (std::size_t i = 0; i < read.size(); i += 3)
+    kept.push_back(read.items()[i]);
+  read = {};
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    BOOST_REQUIRE((kept[i] == texts[3 * i]));
+}
+
+BOOST_AUTO_TEST_CASE(neighbours_in_a_block_are_closer_than_its_size) {
+  std::string text(limits::value_block_string_bytes_max / 2, 'x');
+  auto read = from_msgpack(encoded(value::list(std::vector<value>(1000, value(text))))).value();
+  auto far = [](const value& a, const value& b) {
+    auto apart = b.as_string().data() - a.as_string().data();
+    return apart < 0 || apart > std::ptrdiff_t{limits::value_block_bytes};
+  };
+  std::size_t blocks = 0;
+  for (std::size_t i = 1; i < read.size(); ++i)
+    blocks += far(read[i - 1], read[i]);
+  BOOST_TEST(blocks < read.size() / 2);
+}
+
+BOOST_AUTO_TEST_CASE(equal_long_keys_of_one_value_share_their_bytes) {
+  std::string key(20, 'k');
+  auto map = value::map({{key, 1}});
+  auto read = from_msgpack(encoded(value::list({map, map}))).value();
+  auto key_of = [&read](std::size_t i) { return read.items()[i].entries()[0].key().data(); };
+  BOOST_TEST(static_cast<const void*>(key_of(0)) == static_cast<const void*>(key_of(1)));
+  BOOST_TEST((read == value::list({map, map})));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe

@@ -401,6 +401,42 @@ BOOST_AUTO_TEST_CASE(errors_have_the_names_of_the_reference) {
   BOOST_TEST(name(errc{200}) == "unknown");
 }
 
+BOOST_AUTO_TEST_CASE(a_list_that_grows_remembers_how_many_elements_passed) {
+  auto before = value::list({1, 2});
+  detail::list_mark::raise(before, 2);
+  detail::list_mark::raise(before, 1);
+  BOOST_TEST(detail::list_mark::of(before) == 2u);
+  auto grown = before;
+  for (int i = 0; i < 100; ++i) // into new buffers
+    grown = grown.append(i);
+  BOOST_TEST(detail::list_mark::of(grown) == 2u);
+  detail::list_mark::raise(grown, 60);
+  BOOST_TEST(detail::list_mark::of(grown.append(0)) == 60u);
+}
+
+BOOST_AUTO_TEST_CASE(an_older_version_of_a_list_has_no_mark_beyond_its_end) {
+  auto older = value::list({1, 2}).append(3);
+  auto newer = older.append(4); // in the same buffer
+  detail::list_mark::raise(newer, 4);
+  BOOST_TEST(detail::list_mark::of(newer) == 4u);
+  BOOST_TEST(detail::list_mark::of(older) == 0u);
+  BOOST_TEST(detail::list_mark::of(value::list()) == 0u);
+  BOOST_TEST(detail::list_mark::of(value{}) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(members_are_found_by_keys_of_any_length_in_small_and_large_maps) {
+  for (std::size_t count : {1u, 16u, 17u, 100u}) {
+    std::vector<value::map_init> entries;
+    for (std::size_t i = 0; i < count; ++i)
+      entries.emplace_back(std::string(i, 'k'), static_cast<std::int64_t>(i));
+    auto map = value::map(entries);
+    for (std::size_t i = 0; i < count; ++i)
+      BOOST_REQUIRE((map[std::string(i, 'k')] == value(static_cast<std::int64_t>(i))));
+    BOOST_TEST(!map.contains(std::string(count, 'k')));
+    BOOST_TEST(!map.contains(std::string("k\0", 2)));
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe
