@@ -300,7 +300,7 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
     more.push_back({write_slot(channel, i), thread.names.number(channel), task.task_path,
                     encoded_.take().bytes});
   }
-  merge_writes(writes, more);
+  merge_writes<stored_write>(writes, more);
   begin_record(record_);
   append_writes(writes, &thread.names, record_);
   return put(thread, key, record_kind::writes);
