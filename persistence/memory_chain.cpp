@@ -190,7 +190,8 @@ memory_chain::read_task(const name_table& names, const kept_task& task, std::str
 }
 
 void memory_chain::keep_task(name_table& names, std::string key,
-                             const std::vector<placed_write>& writes) {
+                             const std::vector<placed_write>& writes,
+                             std::set<kept_task, by_ids>::const_iterator before) {
   std::vector<stored_write> heads;
   heads.reserve(writes.size());
   kept_task task;
@@ -201,7 +202,7 @@ void memory_chain::keep_task(name_table& names, std::string key,
   }
   append_writes(heads, &names, key);
   task.record = exactly(key);
-  tasks_.insert(std::move(task));
+  tasks_.emplace_hint(before, std::move(task));
 }
 
 void memory_chain::store_writes(name_table& names, const std::string& checkpoint_id,
@@ -220,11 +221,16 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
     const auto& [channel, val] = task.writes[i];
     more.push_back({write_slot(channel, i), names.number(channel), task.task_path, val});
   }
-  merge_writes<placed_write>(writes, more);
-  decltype(tasks_)::node_type before; // holds the paths of its writes
+  auto in_order = std::ranges::adjacent_find(more, std::ranges::greater_equal{},
+                                             &placed_write::slot) == more.end();
+  if (writes.empty() && in_order) // usually
+    writes = std::move(more);
+  else
+    merge_writes<placed_write>(writes, more);
+  decltype(tasks_)::node_type replaced; // holds the paths of its writes
   if (is_there)
-    before = tasks_.extract(there);
-  keep_task(names, std::move(key), writes);
+    replaced = tasks_.extract(there++);
+  keep_task(names, std::move(key), writes, there);
 }
 
 std::vector<slotted_write> memory_chain::writes_of(const name_table& names,
@@ -258,7 +264,7 @@ void memory_chain::rewind_writes(name_table& names, const std::string& checkpoin
     std::vector<placed_write> writes;
     for (const auto& [slot, write] : std::span{from, to})
       writes.push_back({slot, names.number(write.channel), write.task_path, write.value});
-    keep_task(names, task_key(checkpoint_id, task_id), writes);
+    keep_task(names, task_key(checkpoint_id, task_id), writes, tasks_.end());
     from = to;
   }
 }

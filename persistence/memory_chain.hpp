@@ -102,7 +102,8 @@ private:
   void store_value(const version& at, std::uint32_t channel, const value* val);
   static std::vector<placed_write> read_task(const name_table& names, const kept_task& task,
                                              std::string_view payload);
-  void keep_task(name_table& names, std::string key, const std::vector<placed_write>& writes);
+  void keep_task(name_table& names, std::string key, const std::vector<placed_write>& writes,
+                 std::set<kept_task, by_ids>::const_iterator before);
   std::vector<slotted_write> writes_of(const name_table& names, std::string_view checkpoint_id) const;
 
   std::vector<kept_checkpoint> checkpoints_;

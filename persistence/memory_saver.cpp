@@ -242,7 +242,7 @@ private:
       return ok;
     if (is_only_claim(request) && (!request.claim || owner == 0))
       return {};
-    auto& thread = threads_[request.ref.thread_id];
+    auto& thread = known == threads_.end() ? threads_[request.ref.thread_id] : known->second;
     auto& chain = thread.namespaces[request.ref.checkpoint_ns];
     if (takes_newest(request, owner) && chain.newest() != goes_on_from(request))
       return was_overtaken(request);

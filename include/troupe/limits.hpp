@@ -63,8 +63,6 @@ inline constexpr std::chrono::milliseconds commit_window{
 inline constexpr std::size_t commit_bytes_max = 8u << 20; // a group commit of this size is due
 inline constexpr std::chrono::microseconds commit_poll{
   50}; // the writer looks for work this long before it sleeps
-inline constexpr std::size_t read_values_kept_bytes_max =
-  16u << 20; // of records whose decoded values a store keeps for the next read
 inline constexpr unsigned store_readers_max =
   4096; // read transactions at once, of all processes; storage_failed
 inline constexpr std::size_t store_threads_cached_max =

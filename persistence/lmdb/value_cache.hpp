@@ -5,9 +5,9 @@
 // names. So it does not matter who writes to the file.
 #pragma once
 
-#include <troupe/limits.hpp>
 #include <troupe/saver.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -15,6 +15,9 @@
 #include <utility>
 
 namespace troupe {
+
+/// The most bytes of records whose values are kept. Above it, all values but the newest are forgotten.
+inline constexpr std::size_t read_values_bytes_max = 16u << 20;
 
 /// Keeps one value for each channel of a chain.
 /// Thread: any.
@@ -33,8 +36,8 @@ public:
     std::size_t bytes = 0; // of the records that it was decoded from
   };
 
-  /// Units:  `bytes_max` counts entry::bytes. Above it, all values are forgotten.
-  explicit value_cache(std::size_t bytes_max = limits::read_values_kept_bytes_max)
+  /// Units:  `bytes_max` counts entry::bytes.
+  explicit value_cache(std::size_t bytes_max = read_values_bytes_max)
     : bytes_max_{bytes_max} {}
 
   std::optional<entry> find(const place& of) const;
