@@ -30,12 +30,12 @@ void run_loop::keep_writes(const step_slot& s, const task_write_list& writes) {
 // the step's checkpoint is made. A handler acts on the writes of the step it is in.
 bool run_loop::closes_step() const {
   return step_.slots.size() == 1
-         || (step_.unfinished == 1
-             && std::ranges::none_of(step_.slots, &step_slot::wants_handler));
+         || (step_.unfinished == 1 && std::ranges::none_of(step_.slots, &step_slot::wants_handler));
 }
 
 // Whether nobody acts on an input's checkpoint before the next one is made. The step between them
-// hands the input to its channels. It runs no code of the user's, unless a function routes the input.
+// hands the input to its channels. It runs no code of the user's, unless a function routes the
+// input.
 bool run_loop::joins_next(std::string_view source) const {
   return source == "input" && shared_->config.durability == durability::sync
          && plan().nodes.front().routes.empty();

@@ -65,9 +65,10 @@ public:
 };
 
 /// The time for which the writer waits for as many jobs as it has just answered. Runs that were
-/// answered together usually come back together, and a commit costs the same for all of them as for one.
-/// Units:  `answered` counts the jobs that waited for the last commit, which `took` so long.
-std::chrono::nanoseconds gathering_time(std::size_t answered, std::chrono::nanoseconds took) noexcept;
+/// answered together usually come back together, and a commit costs the same for all of them as for
+/// one. Units:  `answered` counts the jobs that waited for the last commit, which `took` so long.
+std::chrono::nanoseconds gathering_time(std::size_t answered,
+                                        std::chrono::nanoseconds took) noexcept;
 
 /// Gathers jobs into transactions.
 /// A transaction is committed in three cases:

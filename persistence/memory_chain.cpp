@@ -56,8 +56,7 @@ std::optional<std::size_t> memory_chain::find(std::string_view id) const noexcep
   if (newest() == id && !checkpoints_.empty())
     return checkpoints_.size() - 1;
   auto at = before(id);
-  return at < checkpoints_.size() && checkpoints_[at].id() == id ? std::optional{at}
-                                                                 : std::nullopt;
+  return at < checkpoints_.size() && checkpoints_[at].id() == id ? std::optional{at} : std::nullopt;
 }
 
 value memory_chain::metadata(const name_table& names, std::size_t at) const {
@@ -179,8 +178,9 @@ std::size_t memory_chain::erase_unused_values(const name_table& names) {
 
 // ---- writes -------------------------------------------------------------------------------------
 
-std::vector<memory_chain::placed_write>
-memory_chain::read_task(const name_table& names, const kept_task& task, std::string_view payload) {
+std::vector<memory_chain::placed_write> memory_chain::read_task(const name_table& names,
+                                                                const kept_task& task,
+                                                                std::string_view payload) {
   auto heads = readable(read_writes(payload, names.all()));
   std::vector<placed_write> out;
   out.reserve(heads.size());
@@ -222,11 +222,12 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
     more.push_back({write_slot(channel, i), names.number(channel), task.task_path, val});
   }
   auto in_order = std::ranges::adjacent_find(more, std::ranges::greater_equal{},
-                                             &placed_write::slot) == more.end();
+                                             &placed_write::slot)
+                  == more.end();
   if (writes.empty() && in_order) // usually
     writes = std::move(more);
   else
-    merge_writes<placed_write>(writes, more);
+    merge_writes(writes, more);
   decltype(tasks_)::node_type replaced; // holds the paths of its writes
   if (is_there)
     replaced = tasks_.extract(there++);

@@ -1,6 +1,6 @@
-// memory_chain: a namespace of a thread, as the saver in memory keeps it. Checkpoints and the places
-// of writes are payloads as in a file, which take a fifth of the memory of the objects. Values are
-// handles, shared with the run, so nothing of a value is copied.
+// memory_chain: a namespace of a thread, as the saver in memory keeps it. Checkpoints and the
+// places of writes are payloads as in a file, which take a fifth of the memory of the objects.
+// Values are handles, shared with the run, so nothing of a value is copied.
 //
 // Invariants:
 //  - Checkpoints are sorted by id, and values by version and channel, each once.
@@ -104,7 +104,8 @@ private:
                                              std::string_view payload);
   void keep_task(name_table& names, std::string key, const std::vector<placed_write>& writes,
                  std::set<kept_task, by_ids>::const_iterator before);
-  std::vector<slotted_write> writes_of(const name_table& names, std::string_view checkpoint_id) const;
+  std::vector<slotted_write> writes_of(const name_table& names,
+                                       std::string_view checkpoint_id) const;
 
   std::vector<kept_checkpoint> checkpoints_;
   std::vector<kept_value> values_;

@@ -288,7 +288,7 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
   }
   auto key = writes_key(chain, checkpoint_id, task.task_id);
   std::vector<stored_write> writes;
-  merge_writes<stored_write>(writes, more);
+  merge_writes(writes, more);
   if (auto ok = seal_writes(thread, key, writes); !ok)
     return ok;
   auto stored = txn_->put_new(key, record_);
@@ -301,7 +301,7 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
   auto there = read_writes(*payload, thread.names.all());
   if (!there)
     return there.error();
-  merge_writes<stored_write>(*there, more);
+  merge_writes(*there, more);
   if (auto ok = seal_writes(thread, key, *there); !ok)
     return ok;
   return txn_->put(key, record_);

@@ -1,5 +1,5 @@
-// value_cache: the values that were decoded last, so that reading a long list or map again costs only
-// what was added since.
+// value_cache: the values that were decoded last, so that reading a long list or map again costs
+// only what was added since.
 //
 // Invariant: a value is found only for the record that it was decoded from, which its checksum
 // names. So it does not matter who writes to the file.
@@ -16,7 +16,8 @@
 
 namespace troupe {
 
-/// The most bytes of records whose values are kept. Above it, all values but the newest are forgotten.
+/// The most bytes of records whose values are kept. Above it, all values but the newest are
+/// forgotten.
 inline constexpr std::size_t read_values_bytes_max = 16u << 20;
 
 /// Keeps one value for each channel of a chain.
@@ -37,8 +38,7 @@ public:
   };
 
   /// Units:  `bytes_max` counts entry::bytes.
-  explicit value_cache(std::size_t bytes_max = read_values_bytes_max)
-    : bytes_max_{bytes_max} {}
+  explicit value_cache(std::size_t bytes_max = read_values_bytes_max) : bytes_max_{bytes_max} {}
 
   std::optional<entry> find(const place& of) const;
   /// Replaces the value of the channel.

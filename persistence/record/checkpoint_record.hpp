@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace troupe {
@@ -44,7 +45,7 @@ struct stored_write {
 /// of slot_is_replaced().
 /// Order:  `there` by slot, before and after.
 template <class Write> // a stored_write, or another type with a slot
-void merge_writes(std::vector<Write>& there, std::span<const Write> more) {
+void merge_writes(std::vector<Write>& there, std::type_identity_t<std::span<const Write>> more) {
   for (const auto& write : more) {
     auto at = std::ranges::lower_bound(there, write.slot, {}, &Write::slot);
     if (at == there.end() || at->slot != write.slot)
