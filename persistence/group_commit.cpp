@@ -15,7 +15,6 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include <algorithm>
 #include <future>
 #include <new>
 #include <type_traits>
@@ -89,12 +88,6 @@ template <class Fn> bool had_memory(Fn fn) {
 
 } // namespace
 
-std::chrono::nanoseconds gathering_time(std::size_t answered,
-                                        std::chrono::nanoseconds took) noexcept {
-  return answered < 2 ? std::chrono::nanoseconds{0}
-                      : std::min<std::chrono::nanoseconds>(took, limits::commit_gather_max);
-}
-
 group_commit::group_commit(commit_sink& sink, std::chrono::milliseconds window)
   : sink_{sink},
     window_{window},
@@ -116,7 +109,7 @@ void group_commit::submit(commit_job job) {
     std::scoped_lock lock{queue_mutex_};
     queue_.push_back(std::move(job));
     queued_.store(queue_.size(), std::memory_order_release);
-    wake = queue_.size() >= wakes_writer_ && std::exchange(writer_sleeps_, false);
+    wake = std::exchange(writer_sleeps_, false);
   });
   if (!queued)
     answer(job, no_memory());
@@ -163,24 +156,9 @@ bool group_commit::poll_for_work() {
   return true;
 }
 
-// Waits a little, until as many jobs are back as the last commit answered.
-void group_commit::wait_for_return() {
-  auto answered = std::exchange(answered_, 0);
-  auto time = gathering_time(answered, commit_took_);
-  if (time.count() == 0)
-    return;
-  std::unique_lock lock{queue_mutex_};
-  wakes_writer_ = answered;
-  writer_sleeps_ = true;
-  queue_filled_.wait_for(lock, time, [&] { return queue_.size() >= answered || stopping_; });
-  writer_sleeps_ = false;
-  wakes_writer_ = 1;
-}
-
 // Waits until there are jobs in taken_, or the open transaction is due, or the thread must stop.
 // Returns true only to stop, with taken_ empty.
 bool group_commit::wait_for_work() {
-  wait_for_return();
   auto found = poll_for_work();
   std::unique_lock lock{queue_mutex_};
   auto ready = [this] { return !queue_.empty() || stopping_; };
@@ -367,13 +345,9 @@ bool group_commit::is_due() const {
 void group_commit::close() {
   is_open_ = false;
   if (batch_.empty())
-    return sink_.abort();
-  auto begin = clock::now();
-  auto committed = commit_batch();
-  commit_took_ = clock::now() - begin;
-  answered_ = static_cast<std::size_t>(
-    std::ranges::count_if(batch_, [](const auto& job) { return static_cast<bool>(job.done); }));
-  settle(committed);
+    sink_.abort();
+  else
+    settle(commit_batch());
 }
 
 // A single job gets a second chance, because the sink may have made room or opened the store anew.

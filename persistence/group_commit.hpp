@@ -19,10 +19,6 @@
 
 namespace troupe {
 
-namespace limits {
-inline constexpr std::chrono::microseconds commit_gather_max{500};
-}
-
 /// How the write of a job into the open transaction ended.
 struct write_outcome {
   result<void> answer;
@@ -64,12 +60,6 @@ public:
   virtual bool may_repeat() const { return false; }
 };
 
-/// The time for which the writer waits for as many jobs as it has just answered. Runs that were
-/// answered together usually come back together, and a commit costs the same for all of them as for
-/// one. Units:  `answered` counts the jobs that waited for the last commit, which `took` so long.
-std::chrono::nanoseconds gathering_time(std::size_t answered,
-                                        std::chrono::nanoseconds took) noexcept;
-
 /// Gathers jobs into transactions.
 /// A transaction is committed in three cases:
 /// - it has a durable job, and no other job waits;
@@ -103,7 +93,6 @@ private:
 
   // ---- the queue, shared
   bool wait_for_work();
-  void wait_for_return();
   bool poll_for_work();
   bool queue_is_empty() const noexcept;
 
@@ -131,7 +120,6 @@ private:
   std::condition_variable queue_filled_;
   std::vector<commit_job> queue_;
   bool writer_sleeps_ = false;
-  std::size_t wakes_writer_ = 1; // the size of the queue that ends the writer's sleep
   bool stopping_ = false;
   std::atomic<std::size_t> queued_ = 0; // queue_.size(), readable without the lock
   std::atomic<bool> stop_seen_ = false;
@@ -144,8 +132,6 @@ private:
   std::size_t batch_bytes_ = 0;
   bool batch_is_awaited_ = false; // a durable job is in batch_
   clock::time_point opened_at_;
-  std::size_t answered_ = 0; // jobs that waited for the last commit, if nothing was taken since
-  clock::duration commit_took_{};
   std::unordered_map<std::string, troupe::error> lost_; // the error of accepted jobs that were not
                                                         // committed, by thread
   bool cannot_tell_ = false; // lost_ could not be stored: no further job is taken

@@ -133,26 +133,6 @@ BOOST_AUTO_TEST_CASE(what_waits_together_is_committed_together_in_order) {
   BOOST_TEST(all == ids, boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(the_writer_waits_only_for_several_jobs_and_at_most_as_long_as_a_commit_took) {
-  BOOST_TEST((gathering_time(0, 1ms) == 0ns));
-  BOOST_TEST((gathering_time(1, 1ms) == 0ns));
-  BOOST_TEST((gathering_time(2, 100us) == 100us));
-  BOOST_TEST((gathering_time(64, limits::commit_gather_max) == limits::commit_gather_max));
-  BOOST_TEST((gathering_time(64, limits::commit_gather_max + 1ns) == limits::commit_gather_max));
-}
-
-BOOST_AUTO_TEST_CASE(a_job_alone_is_stored_after_several_that_were_stored_together) {
-  sink.hold(true);
-  std::vector<answer> answers;
-  for (int i = 0; i < 10; ++i)
-    answers.push_back(durable(commits, std::to_string(i)));
-  sink.hold(false);
-  for (auto& a : answers)
-    a.get().value();
-  durable(commits, "alone").get().value();
-  BOOST_TEST(sink.committed().back() == texts{"alone"}, boost::test_tools::per_element());
-}
-
 BOOST_AUTO_TEST_CASE(a_sink_that_wants_it_gets_what_waits_together_however_old_it_is) {
   sink.keeps_together = true;
   group_commit hurried{sink, 0ms};
