@@ -34,11 +34,13 @@ bool run_loop::closes_step() const {
 }
 
 // Whether nobody acts on an input's checkpoint before the next one is made. The step between them
-// hands the input to its channels. It runs no code of the user's, unless a function routes the
-// input.
+// is START's alone, which hands the input to its channels. It runs no code of the user's, unless a
+// function routes the input. An entrypoint has no such step.
 bool run_loop::joins_next(std::string_view source) const {
-  return source == "input" && shared_->config.durability == durability::sync
-         && plan().nodes.front().routes.empty();
+  if (source != "input" || shared_->config.durability != durability::sync || plan().functional)
+    return false;
+  const auto& begun = plan().channels[plan().start].triggers;
+  return begun.size() == 1 && begun.front() == 0 && plan().nodes.front().routes.empty();
 }
 
 // A plain answer is stored until its step is over, and used once. The task that took it may be in a
