@@ -19,12 +19,28 @@ void run_loop::keep_writes(const step_slot& s, const task_write_list& writes) {
     return;
   saving_.unsaved.push_back(
     {s.plan.id, deltas_.stored_path(step_.path_of(s)), store_writes(plan(), writes)});
-  bool folded = step_.slots.size() == 1; // goes with the checkpoint it makes
-  if (folded || shared_->config.durability == durability::exit)
-    return;
+  if (closes_step() || shared_->config.durability == durability::exit)
+    return; // the writes go with the checkpoint they make
   save_request request{here(at_.checkpoint_id), std::exchange(saving_.unsaved, {}), std::nullopt};
   submit(std::move(request),
          shared_->config.durability == durability::sync ? save_ack::durable : save_ack::accepted);
+}
+
+// Whether the task that ended is the last one of its step, so that nobody acts on its writes before
+// the step's checkpoint is made. A handler acts on the writes of the step it is in.
+bool run_loop::closes_step() const {
+  return step_.slots.size() == 1
+         || (step_.unfinished == 1 && std::ranges::none_of(step_.slots, &step_slot::wants_handler));
+}
+
+// Whether nobody acts on an input's checkpoint before the next one is made. The step between them
+// is START's alone, which hands the input to its channels. It runs no code of the user's, unless a
+// function routes the input. An entrypoint has no such step.
+bool run_loop::joins_next(std::string_view source) const {
+  if (source != "input" || shared_->config.durability != durability::sync || plan().functional)
+    return false;
+  const auto& begun = plan().channels[plan().start].triggers;
+  return begun.size() == 1 && begun.front() == 0 && plan().nodes.front().routes.empty();
 }
 
 // A plain answer is stored until its step is over, and used once. The task that took it may be in a
@@ -64,7 +80,9 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
       request.put->drops_older = drops_older(source);
       at_.saved_id = at_.checkpoint_id;
       bool sync = shared_->config.durability == durability::sync;
-      if (!sync && saving_.put_in_queue())
+      if (sync)
+        submit_joined();
+      if (joins_next(source) || (!sync && saving_.put_in_queue()))
         saving_.hold_put(std::move(request));
       else
         submit_put(std::move(request));
@@ -145,6 +163,15 @@ void run_loop::submit(save_request request, save_ack when) {
   host_.save(std::move(request), when, ticket);
 }
 
+// Durability sync: a checkpoint that waited leaves right before the next one, for the same commit.
+void run_loop::submit_joined() {
+  auto put = saving_.take_put(true);
+  if (!put)
+    return;
+  submit(std::move(*put), save_ack::accepted);
+  saving_.joins_next();
+}
+
 // A checkpoint leaves for the saver.
 void run_loop::submit_put(save_request request) {
   bool sync = shared_->config.durability == durability::sync;
@@ -201,6 +228,8 @@ bool run_loop::may_go_on() const noexcept {
 void run_loop::saved(std::uint64_t ticket, const result<void>& how) {
   if (phase_.is(run_phase::idle) || !saving_.is_waited_for(ticket))
     return;
+  if (how && saving_.is_joined(ticket))
+    return; // durable with the next request
   if (!how) {
     progress_.outcome = how.error();
     shared_->stop = true;

@@ -49,6 +49,7 @@ void load_seen(thread_state& state, const named<named<version>>& from) {
 named<version> seen_by_name(const thread_state& state, const plan_node& node,
                             const node_seen& seen) {
   named<version> out;
+  out.reserve(seen.at.size());
   for (std::size_t i = 0; i < seen.at.size(); ++i)
     if (seen.at[i].number != 0)
       out.emplace_back(state.plan->channels[node.triggers[i]].name, seen.at[i]);
@@ -73,6 +74,8 @@ void take_moved(thread_state& state, checkpoint& out, std::vector<std::string>& 
   auto& moved = state.moved;
   std::sort(moved.begin(), moved.end());
   moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
+  new_versions.reserve(moved.size());
+  out.channel_values.reserve(moved.size());
   for (auto c : moved) {
     const auto& channel = state.plan->channels[c];
     new_versions.push_back(channel.name);
@@ -152,12 +155,14 @@ checkpoint take_checkpoint(thread_state& state, const std::vector<channel_index>
                            std::vector<std::string>& new_versions) {
   checkpoint out;
   const auto& plan = *state.plan;
+  out.channel_versions.reserve(plan.channels.size() + state.foreign_versions.size());
   for (channel_index c = 0; c < plan.channels.size(); ++c)
     if (state.versions[c].number != 0)
       out.channel_versions.emplace_back(plan.channels[c].name, state.versions[c]);
   for (const auto& foreign : state.foreign_versions)
     out.channel_versions.push_back(foreign);
   take_moved(state, out, new_versions);
+  out.versions_seen.reserve(plan.nodes.size() + 2 + state.foreign_seen.size());
   for (node_index n = 0; n < plan.nodes.size(); ++n)
     if (state.seen[n].present)
       out.versions_seen.emplace_back(plan.nodes[n].name,
@@ -172,6 +177,7 @@ checkpoint take_checkpoint(thread_state& state, const std::vector<channel_index>
   sort_by_name(out.versions_seen);
   if (updated) {
     auto& list = out.updated_channels.emplace();
+    list.reserve(updated->size());
     for (auto c : *updated)
       list.push_back(plan.channels[c].name);
     std::sort(list.begin(), list.end());

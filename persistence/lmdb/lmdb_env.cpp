@@ -163,6 +163,19 @@ result<void> lmdb_txn::put(std::string_view key, std::string_view data) {
   return {};
 }
 
+result<std::optional<std::string_view>> lmdb_txn::put_new(std::string_view key,
+                                                          std::string_view data) {
+  auto k = as_val(key);
+  auto d = as_val(data);
+  auto rc = mdb_put(txn_, env_->dbi_of(key), &k, &d, MDB_NOOVERWRITE);
+  if (rc == MDB_KEYEXIST)
+    return std::optional{std::string_view{static_cast<const char*>(d.mv_data), d.mv_size}};
+  changes_ = true;
+  if (rc != 0)
+    return env_->failure(rc, "write to the store");
+  return std::optional<std::string_view>{};
+}
+
 // Without MDB_APPEND, LMDB splits the last page in halves.
 result<void> lmdb_txn::append(std::string_view key, std::string_view data) {
   auto k = as_val(key);

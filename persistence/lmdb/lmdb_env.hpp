@@ -68,6 +68,9 @@ public:
   /// is missing.
   result<std::optional<std::string_view>> get(std::string_view key) const;
   result<void> put(std::string_view key, std::string_view data);
+  /// As put(), unless the key is there: then the stored bytes, as get() returns them. One search
+  /// where a get() and a put() are two.
+  result<std::optional<std::string_view>> put_new(std::string_view key, std::string_view data);
   /// As put(), for a key that usually comes last in its tree, so that pages get full.
   result<void> append(std::string_view key, std::string_view data);
   /// Removes a key, if it is there.

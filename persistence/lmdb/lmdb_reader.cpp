@@ -5,6 +5,7 @@
 #include "persistence/delta_history.hpp"
 #include "persistence/record/metadata_record.hpp"
 #include "persistence/record/saver_rules.hpp"
+#include "persistence/record/value_base.hpp"
 #include "persistence/record/value_patch.hpp"
 
 #include <algorithm>
@@ -155,43 +156,43 @@ result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const 
     auto val = from_msgpack(stored);
     return val ? result{std::optional{std::move(*val)}} : damaged(record_kind::small_values);
   }
-  if (kind_of(stored) == record_kind::patch) {
-    auto val = read_patched(chain, channel, at, stored);
-    return val ? result{std::optional{std::move(*val)}} : val.error();
-  }
-  auto payload = records_.open(stored, value_key(chain, at, channel), record_kind::value);
-  if (!payload)
-    return payload.error();
-  auto val = from_msgpack(*payload);
-  if (!val)
-    return damaged(record_kind::value);
-  return std::optional{std::move(*val)};
+  auto val = read_record(chain, channel, at, stored);
+  return val ? result{std::optional{std::move(*val)}} : val.error();
 }
 
 // Follows patches back to the nearest whole or known value, and applies them from there.
-result<value> lmdb_reader::read_patched(std::uint64_t chain, std::uint32_t channel, version at,
-                                        std::string_view stored) {
+result<value> lmdb_reader::read_record(std::uint64_t chain, std::uint32_t channel, version at,
+                                       std::string_view stored) {
+  const value_cache::place place{chain, channel};
+  value_cache::entry decoded{at, checksum_of(stored), {}, 0};
+  auto is_large = kind_of(stored) == record_kind::patch || stored.size() >= patch_base_bytes_min;
+  auto cached = cache_ && is_large ? cache_->find(place) : std::nullopt;
   std::vector<std::pair<value_place, std::string_view>> patches;
-  value val;
   while (true) {
     if (auto known = patched_.find({chain, channel, at}); known != patched_.end()) {
-      val = known->second;
+      decoded.val = known->second;
       break;
     }
     auto key = value_key(chain, at, channel);
-    if (kind_of(stored) != record_kind::patch) {
-      auto payload = records_.open(stored, key, record_kind::value);
-      if (!payload)
-        return payload.error();
+    auto kind = kind_of(stored) == record_kind::patch ? record_kind::patch : record_kind::value;
+    if (cached && cached->at == at && cached->checksum == checksum_of(stored)) {
+      if (auto intact = open_flagged_record(stored, key, kind); !intact)
+        return intact.error();
+      decoded.val = std::move(cached->val);
+      decoded.bytes += cached->bytes;
+      break;
+    }
+    auto payload = records_.open(stored, key, kind);
+    if (!payload)
+      return payload.error();
+    decoded.bytes += payload->size();
+    if (kind == record_kind::value) {
       auto whole = from_msgpack(*payload);
       if (!whole)
         return damaged(record_kind::value);
-      val = std::move(*whole);
+      decoded.val = std::move(*whole);
       break;
     }
-    auto payload = records_.open(stored, key, record_kind::patch);
-    if (!payload)
-      return payload.error();
     auto base = take_patch_head(*payload, at);
     if (!base)
       return base.error();
@@ -205,13 +206,17 @@ result<value> lmdb_reader::read_patched(std::uint64_t chain, std::uint32_t chann
     stored = **before;
   }
   for (auto patch = patches.rbegin(); patch != patches.rend(); ++patch) {
-    auto next = apply_patch(val, patch->second);
+    auto next = apply_patch(decoded.val, patch->second);
     if (!next)
       return next;
-    val = std::move(*next);
+    decoded.val = std::move(*next);
     if (keeps_patched_)
-      patched_[patch->first] = val;
+      patched_[patch->first] = decoded.val;
   }
+  auto val = decoded.val;
+  auto is_new = !cached || cached->at != decoded.at || cached->checksum != decoded.checksum;
+  if (cache_ && is_large && is_new && !keeps_patched_ && may_be_base(val, decoded.bytes))
+    cache_->keep(place, std::move(decoded));
   return val;
 }
 

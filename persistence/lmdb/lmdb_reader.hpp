@@ -3,6 +3,7 @@
 
 #include "persistence/lmdb/lmdb_index.hpp"
 #include "persistence/lmdb/thread_keys.hpp"
+#include "persistence/lmdb/value_cache.hpp"
 #include "persistence/lmdb/value_finder.hpp"
 #include "persistence/record/checkpoint_record.hpp"
 
@@ -20,10 +21,12 @@ namespace troupe {
 /// Errors: (of all members) checkpoint_corrupt, format_too_new, key_missing, storage_failed.
 class lmdb_reader {
 public:
-  /// `keys` may be null, and must outlive the reader.
-  explicit lmdb_reader(const lmdb_txn& txn, const key_provider* keys = nullptr)
+  /// `keys` and `cache` may be null, and must outlive the reader.
+  explicit lmdb_reader(const lmdb_txn& txn, const key_provider* keys = nullptr,
+                       value_cache* cache = nullptr)
     : txn_{txn},
-      records_{txn, keys} {}
+      records_{txn, keys},
+      cache_{cache} {}
 
   /// `only` lists the channels, sorted, whose values are read; null: all channels.
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref,
@@ -61,8 +64,8 @@ private:
                            checkpoint& cp, const std::vector<std::string>* only = nullptr);
   result<std::optional<value>> read_value(std::uint64_t chain, const version& at,
                                           std::uint32_t channel);
-  result<value> read_patched(std::uint64_t chain, std::uint32_t channel, version at,
-                             std::string_view stored);
+  result<value> read_record(std::uint64_t chain, std::uint32_t channel, version at,
+                            std::string_view stored);
   result<std::optional<checkpoint_tuple>> read_ancestor(const open_thread& thread,
                                                         std::uint64_t chain, const std::string& id,
                                                         const std::vector<std::string>& channels);
@@ -84,6 +87,7 @@ private:
   const lmdb_txn& txn_;
   thread_records records_;
   value_finder values_{records_};
+  value_cache* const cache_;
   /// Values from patches, kept while many checkpoints are read; the next value may build on them.
   std::map<value_place, value> patched_;
   bool keeps_patched_ = false;

@@ -191,7 +191,7 @@ private:
     auto txn = env_->begin_read();
     if (!txn)
       return txn.error();
-    lmdb_reader from{*txn, keys_.get()};
+    lmdb_reader from{*txn, keys_.get(), &read_values_};
     auto answer = fn(from);
     if (!answer)
       return located(answer.error());
@@ -201,6 +201,7 @@ private:
   std::unique_ptr<lmdb_env> env_;
   const runtime_marks marks_;
   const std::shared_ptr<const key_provider> keys_; // null: new records are plain
+  value_cache read_values_;
   lmdb_writer writer_;
   group_commit commits_; // the last member: its thread uses the others
 };

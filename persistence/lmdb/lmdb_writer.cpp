@@ -279,31 +279,39 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
                                        const std::string& checkpoint_id, const task_writes& task) {
   if (task.writes.empty())
     return {};
-  auto key = writes_key(chain, checkpoint_id, task.task_id);
-  auto stored = txn_->get(key);
-  if (!stored)
-    return stored.error();
-  std::vector<stored_write> writes;
-  record_opener::scope scope{opener_};
-  if (*stored) {
-    auto payload = opener_.open(**stored, key, record_kind::writes, cipher_of(thread));
-    if (!payload)
-      return payload.error();
-    auto there = read_writes(*payload, thread.names.all());
-    if (!there)
-      return there.error();
-    writes = std::move(*there);
-  }
   std::vector<stored_write> more;
+  more.reserve(task.writes.size());
   for (std::size_t i = 0; i < task.writes.size(); ++i) {
     const auto& channel = task.writes[i].first;
     more.push_back({write_slot(channel, i), thread.names.number(channel), task.task_path,
                     encoded_.take().bytes});
   }
+  auto key = writes_key(chain, checkpoint_id, task.task_id);
+  std::vector<stored_write> writes;
   merge_writes(writes, more);
+  if (auto ok = seal_writes(thread, key, writes); !ok)
+    return ok;
+  auto stored = txn_->put_new(key, record_);
+  if (!stored || !*stored)
+    return stored ? result<void>{} : stored.error();
+  record_opener::scope scope{opener_};
+  auto payload = opener_.open(**stored, key, record_kind::writes, cipher_of(thread));
+  if (!payload)
+    return payload.error();
+  auto there = read_writes(*payload, thread.names.all());
+  if (!there)
+    return there.error();
+  merge_writes(*there, more);
+  if (auto ok = seal_writes(thread, key, *there); !ok)
+    return ok;
+  return txn_->put(key, record_);
+}
+
+result<void> lmdb_writer::seal_writes(known_thread& thread, const store_key& key,
+                                      std::span<const stored_write> writes) {
   begin_record(record_);
   append_writes(writes, &thread.names, record_);
-  return put(thread, key, record_kind::writes);
+  return sealer_.seal(record_, key, record_kind::writes, cipher_of(thread));
 }
 
 const lmdb_writer::known_chain* lmdb_writer::known_chain_of(const checkpoint_ref& ref) const {

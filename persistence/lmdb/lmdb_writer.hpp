@@ -5,11 +5,13 @@
 #include "persistence/group_commit.hpp"
 #include "persistence/lmdb/lmdb_env.hpp"
 #include "persistence/lmdb/thread_keys.hpp"
+#include "persistence/record/checkpoint_record.hpp"
 #include "persistence/record/keys.hpp"
 #include "persistence/record/name_table.hpp"
 #include "persistence/record/small_values.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -100,6 +102,8 @@ private:
   result<void> store_thread(const std::string& thread_id, const known_thread& thread);
   result<void> store_writes(known_thread& thread, std::uint64_t chain,
                             const std::string& checkpoint_id, const task_writes& task);
+  result<void> seal_writes(known_thread& thread, const store_key& key,
+                           std::span<const stored_write> writes);
   result<void> store_checkpoint(known_thread& thread, known_chain& chain,
                                 const checkpoint_put& put);
   result<void> store_version(known_thread& thread, known_chain& chain,

@@ -130,7 +130,7 @@ result<std::optional<version>> lmdb_writer::base_of(known_thread& thread, const 
 
 result<void> lmdb_writer::drop_values(known_thread& thread, known_chain& chain,
                                       std::vector<old_value> old_values) {
-  const auto names = thread.names.all();
+  const auto& names = thread.names.all();
   std::ranges::sort(old_values, {}, [](const auto& v) { return std::pair{v.at, v.channel}; });
   for (auto from = old_values.begin(); from != old_values.end();) {
     auto to = std::find_if(from, old_values.end(),

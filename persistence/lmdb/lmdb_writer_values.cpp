@@ -67,28 +67,33 @@ result<void> lmdb_writer::store_small_values(std::uint64_t chain, const version&
                                              std::span<const small_value> changes,
                                              aes_gcm* cipher) {
   auto key = small_values_key(chain, at);
-  auto stored = txn_->get(key);
-  if (!stored)
-    return stored.error();
-  record_opener::scope scope{opener_};
-  std::string_view before;
-  if (*stored) {
-    auto payload = opener_.open(**stored, key, record_kind::small_values, cipher);
-    if (!payload)
-      return payload.error();
-    before = *payload;
-  }
   std::vector<small_value> values;
-  if (auto ok = read_small_values(before, values); !ok)
-    return ok;
   change_small_values(values, changes);
-  begin_record(record_);
-  append_small_values(values, record_);
-  if (before == std::string_view{record_}.substr(record_header_bytes))
-    return {};
+  auto seal = [&] {
+    begin_record(record_);
+    append_small_values(values, record_);
+    return sealer_.seal(record_, key, record_kind::small_values, cipher);
+  };
+  if (!values.empty())
+    if (auto sealed = seal(); !sealed)
+      return sealed;
+  auto stored = values.empty() ? txn_->get(key) : txn_->put_new(key, record_);
+  if (!stored || !*stored)
+    return stored ? result<void>{} : stored.error();
+  record_opener::scope scope{opener_};
+  auto before = opener_.open(**stored, key, record_kind::small_values, cipher);
+  if (!before)
+    return before.error();
+  values.clear();
+  if (auto ok = read_small_values(*before, values); !ok)
+    return ok;
+  auto as_before = values;
+  change_small_values(values, changes);
   if (values.empty())
     return txn_->erase(key);
-  auto sealed = sealer_.seal(record_, key, record_kind::small_values, cipher);
+  if (values == as_before)
+    return {};
+  auto sealed = seal();
   return sealed ? txn_->put(key, record_) : sealed;
 }
 

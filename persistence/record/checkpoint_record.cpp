@@ -190,16 +190,6 @@ result<stored_checkpoint> read_checkpoint(std::string_view payload,
   return stored;
 }
 
-void merge_writes(std::vector<stored_write>& there, std::span<const stored_write> more) {
-  for (const auto& write : more) {
-    auto at = std::ranges::lower_bound(there, write.slot, {}, &stored_write::slot);
-    if (at == there.end() || at->slot != write.slot)
-      there.insert(at, write);
-    else if (slot_is_replaced(write.slot))
-      *at = write;
-  }
-}
-
 void append_writes(std::span<const stored_write> writes, name_table* names, std::string& out) {
   std::vector<std::string_view> paths; // usually one
   for (const auto& write : writes)

@@ -2,13 +2,16 @@
 #pragma once
 
 #include "persistence/record/name_table.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <troupe/saver.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace troupe {
@@ -41,7 +44,16 @@ struct stored_write {
 /// Adds writes of the same task to those in `there`: taken slots are kept or replaced by the rule
 /// of slot_is_replaced().
 /// Order:  `there` by slot, before and after.
-void merge_writes(std::vector<stored_write>& there, std::span<const stored_write> more);
+template <class Write> // a stored_write, or another type with a slot
+void merge_writes(std::vector<Write>& there, std::type_identity_t<std::span<const Write>> more) {
+  for (const auto& write : more) {
+    auto at = std::ranges::lower_bound(there, write.slot, {}, &Write::slot);
+    if (at == there.end() || at->slot != write.slot)
+      there.insert(at, write);
+    else if (slot_is_replaced(write.slot))
+      *at = write;
+  }
+}
 
 /// Appends the payload of a writes record, with at least one write, to `out`. The path of a node
 /// gets a number from `names`; with null, no path does.

@@ -11,15 +11,8 @@ std::uint32_t name_table::number(std::string_view name) {
     return at->second;
   auto next = static_cast<std::uint32_t>(order_.size());
   auto at = numbers_.emplace(std::string{name}, next).first;
-  order_.push_back(&at->first);
+  order_.push_back(at->first);
   return next;
-}
-
-std::vector<std::string_view> name_table::all() const {
-  std::vector<std::string_view> names;
-  for (const auto* name : order_)
-    names.push_back(*name);
-  return names;
 }
 
 result<void> name_table::load(std::string_view payload) {
@@ -35,7 +28,7 @@ void name_table::append_new(std::string& payload) const {
   append_varint(payload, stored_);
   append_varint(payload, order_.size() - stored_);
   for (auto i = std::size_t{stored_}; i < order_.size(); ++i)
-    append_sized(payload, *order_[i]);
+    append_sized(payload, order_[i]);
 }
 
 result<void> read_names(std::string_view payload, std::vector<std::string_view>& names) {

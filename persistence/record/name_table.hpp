@@ -17,11 +17,15 @@ namespace troupe {
 /// Thread: one at a time.
 class name_table {
 public:
+  name_table() = default;
+  name_table(name_table&&) = default;
+  name_table& operator=(name_table&&) = default;
+
   /// The number of a name; a new name gets the next one.
   std::uint32_t number(std::string_view name);
 
   /// All names by number. Owns: nothing; the names lie in the table.
-  std::vector<std::string_view> all() const;
+  const std::vector<std::string_view>& all() const noexcept { return order_; }
 
   /// Adds a stored batch. Errors: checkpoint_corrupt when it is not a batch, or not the next one.
   result<void> load(std::string_view payload);
@@ -41,7 +45,7 @@ private:
     }
   };
   std::unordered_map<std::string, std::uint32_t, text_hash, std::equal_to<>> numbers_;
-  std::vector<const std::string*> order_; // point to the keys of numbers_, which do not move
+  std::vector<std::string_view> order_; // the keys of numbers_, which do not move
   std::uint32_t stored_ = 0;
 };
 

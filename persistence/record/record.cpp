@@ -91,10 +91,12 @@ record_kind kind_of(std::string_view stored) noexcept {
   return static_cast<record_kind>(stored.size() < record_header_bytes ? 0 : stored[2]);
 }
 
+std::uint64_t checksum_of(std::string_view stored) noexcept {
+  return stored.size() < record_header_bytes ? 0 : get_number(stored.substr(checksum_at, 8));
+}
+
 std::uint32_t short_checksum(std::string_view stored) noexcept {
-  return stored.size() < record_header_bytes
-           ? 0
-           : static_cast<std::uint32_t>(get_number(stored.substr(checksum_at, 4)));
+  return static_cast<std::uint32_t>(checksum_of(stored));
 }
 
 result<std::string_view> open_flagged_record(std::string_view stored, std::string_view key,

@@ -62,9 +62,10 @@ void seal_record(std::string& out, std::string_view key, record_kind kind, std::
 std::array<char, record_head_bytes> record_head(record_kind kind, std::uint8_t flags,
                                                 std::size_t payload_bytes);
 
-/// The kind that a stored record claims to have, and the lowest bits of its checksum. Neither is
-/// checked; both are 0 for bytes that are not a record.
+/// The kind that a stored record claims to have, its checksum, and the checksum's lowest bits. None
+/// is checked; all are 0 for bytes that are not a record.
 record_kind kind_of(std::string_view stored) noexcept;
+std::uint64_t checksum_of(std::string_view stored) noexcept;
 std::uint32_t short_checksum(std::string_view stored) noexcept;
 
 /// Checks a stored record as open_record() does, but allows flags.

@@ -22,6 +22,7 @@ static_assert(small_value_bytes_max < patch_base_bytes_min); // patches build on
 struct small_value {
   std::uint32_t channel = 0;
   std::string_view bytes;
+  friend bool operator==(const small_value&, const small_value&) = default;
 };
 
 /// Applies the changes, each in its channel's place; a change without bytes removes the value.

@@ -1,0 +1,273 @@
+// memory_chain: encoding and finding the records of a namespace in memory.
+#include "persistence/memory_chain.hpp"
+
+#include "graph/expects.hpp"
+#include "persistence/record/checkpoint_record.hpp"
+#include "persistence/record/keys.hpp"
+#include "persistence/record/metadata_record.hpp"
+#include "persistence/record/saver_rules.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+static_assert(limits::checkpoint_id_bytes_max < 256); // the size of an id is one byte
+
+// Payloads were encoded here, so they can be read.
+template <class T> T readable(result<T> read) {
+  expects(static_cast<bool>(read), "the saver in memory can read what it wrote");
+  return std::move(*read);
+}
+
+// Metadata of a few bytes are encoded. Larger ones share parts with those of other checkpoints.
+bool are_few(const value& metadata) {
+  return metadata.is_map() && metadata.size() <= 3 && metadata["parents"].is_map()
+         && metadata["parents"].empty();
+}
+
+std::string task_key(std::string_view checkpoint_id, std::string_view task_id) {
+  std::string key;
+  append_id(key, checkpoint_id);
+  append_id(key, task_id);
+  return key;
+}
+
+// The stored text without unused capacity.
+std::string exactly(const std::string& text) {
+  return std::string{std::string_view{text}};
+}
+
+} // namespace
+
+// ---- checkpoints --------------------------------------------------------------------------------
+
+std::size_t memory_chain::before(std::string_view id) const noexcept {
+  if (checkpoints_.empty() || checkpoints_.back().id() < id) // usually
+    return checkpoints_.size();
+  auto at = std::ranges::lower_bound(checkpoints_, id, {}, &kept_checkpoint::id);
+  return static_cast<std::size_t>(at - checkpoints_.begin());
+}
+
+std::optional<std::size_t> memory_chain::find(std::string_view id) const noexcept {
+  if (newest() == id && !checkpoints_.empty())
+    return checkpoints_.size() - 1;
+  auto at = before(id);
+  return at < checkpoints_.size() && checkpoints_[at].id() == id ? std::optional{at} : std::nullopt;
+}
+
+value memory_chain::metadata(const name_table& names, std::size_t at) const {
+  const auto& kept = checkpoints_[at];
+  if (!kept.metadata.is_null())
+    return kept.metadata;
+  auto stored = readable(read_checkpoint(kept.payload(), names.all()));
+  return stored.metadata.empty() ? value{} : readable(read_metadata(stored.metadata));
+}
+
+checkpoint_summary memory_chain::summary(const name_table& names, std::size_t at) const {
+  auto stored = readable(read_checkpoint(checkpoints_[at].payload(), names.all()));
+  return {std::string{id(at)}, std::move(stored.parent_id), std::move(stored.checkpoint.ts),
+          metadata(names, at)};
+}
+
+checkpoint_tuple memory_chain::read(const name_table& names, std::size_t at) const {
+  const auto& kept = checkpoints_[at];
+  auto stored = readable(read_checkpoint(kept.payload(), names.all()));
+  checkpoint_tuple out;
+  out.ref.checkpoint_id = kept.id();
+  out.metadata = stored.metadata.empty() ? kept.metadata : readable(read_metadata(stored.metadata));
+  out.parent_id = std::move(stored.parent_id);
+  out.checkpoint = std::move(stored.checkpoint);
+  out.checkpoint.id = kept.id();
+  const auto& versions = out.checkpoint.channel_versions;
+  out.checkpoint.channel_values.reserve(versions.size());
+  for (std::size_t i = 0; i < versions.size(); ++i)
+    if (const auto* val = find_value(versions[i].second, stored.channels[i]))
+      out.checkpoint.channel_values.emplace_back(versions[i].first, *val);
+  if (!tasks_.empty())
+    out.pending_writes = in_task_order(writes_of(names, kept.id()));
+  return out;
+}
+
+bool memory_chain::stores(const name_table& names, std::size_t at,
+                          const std::string& channel) const {
+  auto stored = readable(read_checkpoint(checkpoints_[at].payload(), names.all()));
+  const auto& versions = stored.checkpoint.channel_versions;
+  for (std::size_t i = 0; i < versions.size(); ++i)
+    if (versions[i].first == channel)
+      return find_value(versions[i].second, stored.channels[i]) != nullptr;
+  return false;
+}
+
+void memory_chain::store_checkpoint(name_table& names, const checkpoint_put& put) {
+  const auto& cp = put.checkpoint;
+  for (const auto& channel : put.new_versions)
+    if (const auto* at = find_named(cp.channel_versions, channel))
+      store_value(*at, names.number(channel), find_named(cp.channel_values, channel));
+  std::string metadata;
+  auto encoded = are_few(put.metadata) && append_short_metadata(put.metadata, metadata);
+  std::string record;
+  record.reserve(512);
+  record.push_back(static_cast<char>(cp.id.size()));
+  record.append(cp.id);
+  append_checkpoint(cp, put.parent_id, metadata, names, record);
+  kept_checkpoint kept{exactly(record), encoded ? value{} : put.metadata};
+  auto at = before(cp.id);
+  if (at < checkpoints_.size() && checkpoints_[at].id() == cp.id)
+    checkpoints_[at] = std::move(kept);
+  else
+    checkpoints_.insert(checkpoints_.begin() + static_cast<std::ptrdiff_t>(at), std::move(kept));
+}
+
+void memory_chain::erase(const std::function<bool(std::string_view id)>& is_gone) {
+  std::erase_if(checkpoints_, [&](const kept_checkpoint& kept) { return is_gone(kept.id()); });
+  std::erase_if(tasks_, [&](const kept_task& task) {
+    std::string_view ids{task.record};
+    return is_gone(take_id(ids).value_or(""));
+  });
+}
+
+// ---- values -------------------------------------------------------------------------------------
+
+std::size_t memory_chain::value_place(const version& at, std::uint32_t channel) const noexcept {
+  auto key = [](const kept_value& v) { return std::tie(v.at, v.channel); };
+  auto wanted = std::tie(at, channel);
+  if (values_.empty() || key(values_.back()) < wanted) // usually
+    return values_.size();
+  auto found = std::lower_bound(values_.begin(), values_.end(), wanted,
+                                [&key](const auto& v, const auto& w) { return key(v) < w; });
+  return static_cast<std::size_t>(found - values_.begin());
+}
+
+const value* memory_chain::find_value(const version& at, std::uint32_t channel) const noexcept {
+  auto place = value_place(at, channel);
+  if (place == values_.size())
+    return nullptr;
+  const auto& found = values_[place];
+  return found.at == at && found.channel == channel ? &found.val : nullptr;
+}
+
+// Null: the channel is empty.
+void memory_chain::store_value(const version& at, std::uint32_t channel, const value* val) {
+  auto place = static_cast<std::ptrdiff_t>(value_place(at, channel));
+  if (find_value(at, channel) == nullptr) {
+    if (val)
+      values_.insert(values_.begin() + place, {at, channel, *val});
+  } else if (val) {
+    values_[static_cast<std::size_t>(place)].val = *val;
+  } else {
+    values_.erase(values_.begin() + place);
+  }
+}
+
+std::size_t memory_chain::erase_unused_values(const name_table& names) {
+  std::vector<std::pair<version, std::uint32_t>> used;
+  for (const auto& kept : checkpoints_) {
+    auto stored = readable(read_checkpoint(kept.payload(), names.all()));
+    for (std::size_t i = 0; i < stored.channels.size(); ++i)
+      used.emplace_back(stored.checkpoint.channel_versions[i].second, stored.channels[i]);
+  }
+  std::ranges::sort(used);
+  return std::erase_if(values_, [&used](const kept_value& v) {
+    return !std::ranges::binary_search(used, std::pair{v.at, v.channel});
+  });
+}
+
+// ---- writes -------------------------------------------------------------------------------------
+
+std::vector<memory_chain::placed_write> memory_chain::read_task(const name_table& names,
+                                                                const kept_task& task,
+                                                                std::string_view payload) {
+  auto heads = readable(read_writes(payload, names.all()));
+  std::vector<placed_write> out;
+  out.reserve(heads.size());
+  for (std::size_t i = 0; i < heads.size(); ++i)
+    out.push_back({heads[i].slot, heads[i].channel, heads[i].task_path, task.values[i]});
+  return out;
+}
+
+void memory_chain::keep_task(name_table& names, std::string key,
+                             const std::vector<placed_write>& writes,
+                             std::set<kept_task, by_ids>::const_iterator before) {
+  std::vector<stored_write> heads;
+  heads.reserve(writes.size());
+  kept_task task;
+  task.values.reserve(writes.size());
+  for (const auto& write : writes) {
+    heads.push_back({write.slot, write.channel, write.path, {}});
+    task.values.push_back(write.val);
+  }
+  append_writes(heads, &names, key);
+  task.record = exactly(key);
+  tasks_.emplace_hint(before, std::move(task));
+}
+
+void memory_chain::store_writes(name_table& names, const std::string& checkpoint_id,
+                                const task_writes& task) {
+  if (task.writes.empty())
+    return;
+  auto key = task_key(checkpoint_id, task.task_id);
+  std::vector<placed_write> writes;
+  auto there = tasks_.lower_bound(std::string_view{key});
+  auto is_there = there != tasks_.end() && there->record.starts_with(key);
+  if (is_there)
+    writes = read_task(names, *there, std::string_view{there->record}.substr(key.size()));
+  std::vector<placed_write> more;
+  more.reserve(task.writes.size());
+  for (std::size_t i = 0; i < task.writes.size(); ++i) {
+    const auto& [channel, val] = task.writes[i];
+    more.push_back({write_slot(channel, i), names.number(channel), task.task_path, val});
+  }
+  auto in_order = std::ranges::adjacent_find(more, std::ranges::greater_equal{},
+                                             &placed_write::slot)
+                  == more.end();
+  if (writes.empty() && in_order) // usually
+    writes = std::move(more);
+  else
+    merge_writes(writes, more);
+  decltype(tasks_)::node_type replaced; // holds the paths of its writes
+  if (is_there)
+    replaced = tasks_.extract(there++);
+  keep_task(names, std::move(key), writes, there);
+}
+
+std::vector<slotted_write> memory_chain::writes_of(const name_table& names,
+                                                   std::string_view checkpoint_id) const {
+  std::string key;
+  append_id(key, checkpoint_id);
+  std::vector<slotted_write> out;
+  for (auto at = tasks_.lower_bound(std::string_view{key});
+       at != tasks_.end() && at->record.starts_with(key); ++at) {
+    auto payload = std::string_view{at->record}.substr(key.size());
+    auto task_id = take_id(payload).value_or("");
+    for (auto& write : read_task(names, *at, payload))
+      out.push_back({write.slot,
+                     {task_id, std::string{names.all()[write.channel]}, std::move(write.val),
+                      std::string{write.path}}});
+  }
+  return out;
+}
+
+void memory_chain::rewind_writes(name_table& names, const std::string& checkpoint_id,
+                                 const std::vector<pending_write>& before) {
+  auto left = rewound_writes(writes_of(names, checkpoint_id), before);
+  std::ranges::sort(left, {}, [](const auto& w) { return std::tie(w.write.task_id, w.slot); });
+  std::string key;
+  append_id(key, checkpoint_id);
+  std::erase_if(tasks_, [&key](const kept_task& task) { return task.record.starts_with(key); });
+  for (auto from = left.begin(); from != left.end();) {
+    const auto& task_id = from->write.task_id;
+    auto to = std::find_if(from, left.end(),
+                           [&task_id](const auto& w) { return w.write.task_id != task_id; });
+    std::vector<placed_write> writes;
+    for (const auto& [slot, write] : std::span{from, to})
+      writes.push_back({slot, names.number(write.channel), write.task_path, write.value});
+    keep_task(names, task_key(checkpoint_id, task_id), writes, tasks_.end());
+    from = to;
+  }
+}
+
+} // namespace troupe

@@ -1,0 +1,115 @@
+// memory_chain: a namespace of a thread, as the saver in memory keeps it. Checkpoints and the
+// places of writes are payloads as in a file, which take a fifth of the memory of the objects.
+// Values are handles, shared with the run, so nothing of a value is copied.
+//
+// Invariants:
+//  - Checkpoints are sorted by id, and values by version and channel, each once.
+//  - `names` is the same table in all calls, since payloads hold its numbers.
+#pragma once
+
+#include "persistence/record/name_table.hpp"
+#include "persistence/record/saver_rules.hpp"
+#include "persistence/retention.hpp"
+
+#include <troupe/saver.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+/// Thread: one at a time.
+class memory_chain {
+public:
+  // ---- checkpoints, by position
+
+  std::size_t checkpoints() const noexcept { return checkpoints_.size(); }
+  std::string_view id(std::size_t at) const noexcept { return checkpoints_[at].id(); }
+  /// The position of a checkpoint; nullopt when it is missing.
+  std::optional<std::size_t> find(std::string_view id) const noexcept;
+  /// The number of checkpoints with a smaller id.
+  std::size_t before(std::string_view id) const noexcept;
+  /// Empty without checkpoints.
+  std::string_view newest() const noexcept {
+    return checkpoints_.empty() ? std::string_view{} : checkpoints_.back().id();
+  }
+  bool empty() const noexcept { return checkpoints_.empty() && tasks_.empty(); }
+
+  value metadata(const name_table& names, std::size_t at) const;
+  checkpoint_summary summary(const name_table& names, std::size_t at) const;
+  /// A checkpoint with its values and writes. The thread and the namespace are left to the caller.
+  checkpoint_tuple read(const name_table& names, std::size_t at) const;
+  /// Whether there is a value of the channel under the version that it has at this checkpoint.
+  bool stores(const name_table& names, std::size_t at, const std::string& channel) const;
+
+  // ---- changes
+
+  void store_writes(name_table& names, const std::string& checkpoint_id, const task_writes& task);
+  void store_checkpoint(name_table& names, const checkpoint_put& put);
+  /// Removes checkpoints, and the writes of checkpoints, by id.
+  void erase(const std::function<bool(std::string_view id)>& is_gone);
+  /// Removes values that no checkpoint has. Returns their count.
+  std::size_t erase_unused_values(const name_table& names);
+  /// Leaves those writes of a checkpoint that it had `before`: see rewound_writes().
+  void rewind_writes(name_table& names, const std::string& checkpoint_id,
+                     const std::vector<pending_write>& before);
+
+private:
+  /// `record`: the sized id, then the payload. `metadata`: null when they are in the payload.
+  struct kept_checkpoint {
+    std::string record;
+    value metadata;
+
+    std::string_view id() const noexcept { return {record.data() + 1, id_size()}; }
+    std::string_view payload() const noexcept {
+      return std::string_view{record}.substr(1 + id_size());
+    }
+
+  private:
+    std::size_t id_size() const noexcept { return static_cast<unsigned char>(record[0]); }
+  };
+  /// The writes of a task. `record`: the ids of the checkpoint and the task, then the payload of
+  /// writes without values.
+  struct kept_task {
+    std::string record;
+    std::vector<value> values; // of the writes, in their order
+  };
+  struct by_ids {
+    using is_transparent = void;
+    bool operator()(const kept_task& a, const kept_task& b) const { return a.record < b.record; }
+    bool operator()(const kept_task& a, std::string_view b) const { return a.record < b; }
+  };
+  struct kept_value {
+    version at;
+    std::uint32_t channel = 0;
+    value val;
+  };
+  /// A write with its slot.
+  struct placed_write {
+    std::int64_t slot = 0;
+    std::uint32_t channel = 0;
+    std::string_view path;
+    value val;
+  };
+
+  std::size_t value_place(const version& at, std::uint32_t channel) const noexcept;
+  const value* find_value(const version& at, std::uint32_t channel) const noexcept;
+  void store_value(const version& at, std::uint32_t channel, const value* val);
+  static std::vector<placed_write> read_task(const name_table& names, const kept_task& task,
+                                             std::string_view payload);
+  void keep_task(name_table& names, std::string key, const std::vector<placed_write>& writes,
+                 std::set<kept_task, by_ids>::const_iterator before);
+  std::vector<slotted_write> writes_of(const name_table& names,
+                                       std::string_view checkpoint_id) const;
+
+  std::vector<kept_checkpoint> checkpoints_;
+  std::vector<kept_value> values_;
+  std::set<kept_task, by_ids> tasks_;
+};
+
+} // namespace troupe
