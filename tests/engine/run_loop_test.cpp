@@ -37,8 +37,12 @@ struct hand_host : loop_host {
   int given_up = 0;
   std::chrono::nanoseconds clock{0};
 
-  void run(task_ptr task, bool) override { tasks.push_back(std::move(task)); }
-  void change(std::uint64_t epoch, channel_change change, const channel_cell& before) override {
+  bool run(const task_ptr& task, bool) override {
+    tasks.push_back(task);
+    return false;
+  }
+  bool turn_is_over() override { return false; }
+  void change(std::uint64_t epoch, channel_change& change, const channel_cell& before) override {
     auto cell = before;
     const auto& channel = plan->channels[change.channel];
     auto changed = update_channel(channel.spec, channel.name, cell, change.writes);
