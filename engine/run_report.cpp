@@ -198,6 +198,7 @@ void run_loop::complete() {
   for (const auto& held : held_)
     shared_->gate->drop(held.number);
   held_.clear();
+  held_back_.clear();
   saving_.forget_rest();
   crash_point("run.ended");
   phase_.enter(run_phase::idle);

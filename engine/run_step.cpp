@@ -70,6 +70,7 @@ void run_step::clear() {
 
 void run_step::plan(const graph_plan& graph, std::vector<planned_task> tasks) {
   slots.clear();
+  named_ = 0;
   slots.reserve(tasks.size());
   for (auto& t : tasks) {
     auto& s = add();
@@ -79,8 +80,8 @@ void run_step::plan(const graph_plan& graph, std::vector<planned_task> tasks) {
 }
 
 void run_step::name(const plan_context& at, const graph_plan& graph) {
-  for (auto& s : slots)
-    if (s.plan.id.empty())
+  for (; named_ < slots.size(); ++named_)
+    if (auto& s = slots[named_]; s.plan.id.empty())
       s.plan.id = id_of(at, graph, s.plan);
 }
 
