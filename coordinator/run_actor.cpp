@@ -21,6 +21,7 @@ constexpr std::chrono::microseconds trivial_task{5};  // shorter ones are cheape
                                                       // another thread
 constexpr std::chrono::microseconds short_graph{100}; // the same for a whole subgraph
 constexpr int inline_tasks_max = 64; // of a turn; then the coordinator looks into its mailbox
+constexpr int watched_tasks_max = 16; // the same while a reader waits for parts
 constexpr std::uint32_t updates_per_reading = 16; // of a channel here, between two that are timed
 
 bool is_trivial(std::uint32_t mean_ns) noexcept {
@@ -137,7 +138,7 @@ caf::behavior run_actor::make_behavior() {
 // One message is taken from the mailbox.
 void run_actor::turn_begins() {
   taken(*card_);
-  inline_left_ = inline_tasks_max;
+  inline_left_ = shared_ && shared_->sink ? watched_tasks_max : inline_tasks_max;
   clock_ = {};
 }
 

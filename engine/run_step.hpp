@@ -158,7 +158,7 @@ public:
 
 private:
   bool asked_to_end_ = false;
-  std::size_t named_ = 0; // the first slots, so many, have ids
+  std::uint32_t named_ = 0; // the first slots, so many, have ids
   std::vector<const step_slot*> ordered_; // scratch of in_task_order
   std::vector<applied_task> applied_;     // scratch of applied
 };
