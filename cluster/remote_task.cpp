@@ -243,9 +243,9 @@ result<task_bytes> encode_task(const detail::task_scope& task, const std::option
   if (!shared)
     return shared.error();
   bool own_ns = task.ns() != task_namespace(task.run->ns, task.node->name, task.id());
-  auto own =
-    to_bytes(value::list({own_ns ? value(task.ns()) : value{}, value(task.sent), of_input(task.input),
-                          task.input.by_field() ? value{} : task.whole, of_rest(task, answer)}));
+  auto own = to_bytes(
+    value::list({own_ns ? value(task.ns()) : value{}, value(task.sent), of_input(task.input),
+                 task.input.by_field() ? value{} : task.whole, of_rest(task, answer)}));
   if (!own)
     return own.error();
   return task_bytes{std::move(*own), std::move(*shared)};

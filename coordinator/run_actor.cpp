@@ -20,7 +20,7 @@ namespace {
 constexpr std::chrono::microseconds trivial_task{5};  // shorter ones are cheaper here than on
                                                       // another thread
 constexpr std::chrono::microseconds short_graph{100}; // the same for a whole subgraph
-constexpr int inline_tasks_max = 64; // of a turn; then the coordinator looks into its mailbox
+constexpr int inline_tasks_max = 64;  // of a turn; then the coordinator looks into its mailbox
 constexpr int watched_tasks_max = 16; // the same while a reader waits for parts
 constexpr std::uint32_t updates_per_reading = 16; // of a channel here, between two that are timed
 
@@ -207,7 +207,8 @@ bool run_actor::runs_inline(const detail::task_scope& task) const {
 }
 
 // Runs a task here because it is known to be short: two messages would cost more. The end of one
-// task counts as the beginning of the next, since a reading of the clock costs as much as an update.
+// task counts as the beginning of the next, since a reading of the clock costs as much as an
+// update.
 void run_actor::run_inline(detail::task_scope& task) {
   --inline_left_;
   const auto& children = nodes_[task.index].all;

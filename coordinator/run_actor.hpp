@@ -121,9 +121,9 @@ private:
   std::shared_ptr<call_port> port_; // made for the first run
   caf::execution_unit* home_ = nullptr;
   std::uint64_t runs_ = 0;
-  int inline_left_ = 0; // tasks that may still run in this turn
+  int inline_left_ = 0;                           // tasks that may still run in this turn
   std::chrono::steady_clock::time_point clock_{}; // the last reading of this turn, if there is one
-  std::vector<node_children> nodes_;                           // by node_index
+  std::vector<node_children> nodes_;              // by node_index
   std::unordered_map<const plan_node*, node_children> called_; // tasks that bodies started
   std::vector<channel_child> channels_;                        // by channel_index
 };

@@ -133,8 +133,7 @@ planned_task plan_call(const plan_context& at, const std::string& name,
                        std::string_view caller_path, std::uint32_t index) {
   std::string suffix = name;
   suffix.append(names::push).append(caller_path).append(std::to_string(index));
-  return {
-    .node = no_index, .push = true, .index = index, .id = node_task_id(at, name, suffix)};
+  return {.node = no_index, .push = true, .index = index, .id = node_task_id(at, name, suffix)};
 }
 
 std::string call_path_str(std::string_view caller_path, std::uint32_t index) {

@@ -19,7 +19,7 @@ struct planned_task {
   bool push = false;       // started by a send
   std::uint32_t index = 0; // place of the send
   std::string id = {};     // may be empty: nothing has asked for it yet
-  value arg = {};                                            // argument of the send
+  value arg = {};          // argument of the send
   std::optional<timeout_policy> timeout = std::nullopt; // time-out of the send
 };
 

@@ -185,8 +185,8 @@ task_ptr run_loop::make_task(const step_slot& s, std::uint32_t place) {
   if (s.call)
     task->set_checkpoint_ns(s.caller->ns);
   if (!s.plan.id.empty())
-    task->identify(s.plan.id, s.handles == no_index ? std::string{}
-                                                    : step_.namespace_of(s, shared_->ns));
+    task->identify(s.plan.id,
+                   s.handles == no_index ? std::string{} : step_.namespace_of(s, shared_->ns));
   task->timeout = s.plan.timeout ? *s.plan.timeout : node.settings->timeout;
   give_input(*task, s);
   give_answers(*task);
@@ -212,8 +212,8 @@ void run_loop::give_input(detail::task_scope& task, const step_slot& s) const {
     give_input(seen, failed);
     task.input = std::move(seen.input);
     task.whole = std::move(seen.whole);
-    task.handled = std::make_shared<task_failure>(
-      task_failure{failed.node->name, failed.failure ? *failed.failure : error{errc::node_failed, {}}});
+    task.handled = std::make_shared<task_failure>(task_failure{
+      failed.node->name, failed.failure ? *failed.failure : error{errc::node_failed, {}}});
   } else if (s.plan.push) {
     task.input = state_view{s.plan.arg};
     task.whole = s.plan.arg;

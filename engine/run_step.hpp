@@ -146,7 +146,8 @@ public:
   /// The tasks of the step without those that bodies started.
   std::vector<planned_task> ran() const;
 
-  /// Slots without those that bodies started, in the order in which their writes are applied. Valid until the step changes.
+  /// Slots without those that bodies started, in the order in which their writes are applied. Valid
+  /// until the step changes.
   const std::vector<const step_slot*>& in_task_order(const graph_plan& graph);
   const std::vector<applied_task>& applied(const graph_plan& graph);
 
@@ -158,7 +159,7 @@ public:
 
 private:
   bool asked_to_end_ = false;
-  std::uint32_t named_ = 0; // the first slots, so many, have ids
+  std::uint32_t named_ = 0;               // the first slots, so many, have ids
   std::vector<const step_slot*> ordered_; // scratch of in_task_order
   std::vector<applied_task> applied_;     // scratch of applied
 };

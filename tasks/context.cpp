@@ -34,7 +34,8 @@ value context::interrupt(const value& question, const value& response_schema) {
   if (asked >= task.answers.size()) {
     auto answer = task.run->take_answer();
     if (!answer)
-      leave_to_ask(task, {{interrupt_id(task.ns(), task.answers.size()), question, response_schema}});
+      leave_to_ask(task,
+                   {{interrupt_id(task.ns(), task.answers.size()), question, response_schema}});
     task.answers.push_back(std::move(*answer));
   }
   task.answered = asked + 1;

@@ -240,8 +240,7 @@ private:
     for (const auto& w : writes_)
       if (w.channel == c)
         own.push_back(w.val);
-    if (auto changed =
-          update_channel(channel.spec, channel.name, cell, {own.data(), own.size()});
+    if (auto changed = update_channel(channel.spec, channel.name, cell, {own.data(), own.size()});
         !changed)
       throw changed.error();
     if (channel_available(channel.spec, cell))

@@ -44,12 +44,12 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   // -- given by the coordinator
   std::shared_ptr<run_shared> run;
   const plan_node* node = nullptr;
-  node_index index = no_index; // of the node; no_index for a task that a body started
-  std::uint32_t slot = 0;      // of the step's task list
-  std::uint64_t epoch = 0;   // the coordinator's step; a late answer has an old epoch
-  std::int64_t step = 0;     // super-steps, from -1
-  std::int64_t stop = 0;     // the step at which the recursion limit ends the run
-  std::uint32_t child = 0;   // which of the node's actors runs it
+  node_index index = no_index;  // of the node; no_index for a task that a body started
+  std::uint32_t slot = 0;       // of the step's task list
+  std::uint64_t epoch = 0;      // the coordinator's step; a late answer has an old epoch
+  std::int64_t step = 0;        // super-steps, from -1
+  std::int64_t stop = 0;        // the step at which the recursion limit ends the run
+  std::uint32_t child = 0;      // which of the node's actors runs it
   std::uint32_t sent_index = 0; // the place of the send that started it
   state_view input;
   value whole; // the input as stream modes show it; set only when one is read

@@ -352,8 +352,9 @@ BOOST_AUTO_TEST_CASE(a_task_that_fails_at_once_does_not_keep_its_siblings_from_r
 BOOST_AUTO_TEST_CASE(the_tasks_of_a_step_wait_while_other_messages_have_their_turn) {
   state_graph<> g{{{"sum", sum}}};
   g.add_node("w", [] { return state_update{{"sum", 1}}; });
-  g.add_conditional_edges(START,
-                          [](const state_view&) { return std::vector<send>(5, send{"w", value{}}); });
+  g.add_conditional_edges(START, [](const state_view&) {
+    return std::vector<send>(5, send{"w", value{}});
+  });
   hand_host host;
   host.at_once = true;
   host.turn_tasks = 2;
