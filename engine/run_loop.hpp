@@ -235,7 +235,7 @@ private:
   bool launching_ = false;          // launch_more() is on the stack
   std::vector<task_ptr> held_back_; // ran within launch_more() and are not done; see launch_next()
   std::vector<task_ptr> spare_;     // scopes to use again
-  static constexpr std::size_t spare_max = 64;
+  static constexpr std::size_t spare_max = 16;
 
   /// A part that waits until what it reports is durable.
   struct held_part {
