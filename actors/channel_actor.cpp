@@ -26,8 +26,14 @@ void channel_actor::apply(apply_writes& order) {
   if (order.base)
     cell_ = std::move(*order.base);
   const auto& channel = plan_->channels[channel_];
+  auto began = std::chrono::steady_clock::now();
   auto changed = update_channel(channel.spec, channel.name, cell_, order.writes);
-  channel_updated answer{order.epoch, channel_, cell_, changed ? *changed : false, std::nullopt};
+  channel_updated answer{.epoch = order.epoch,
+                         .channel = channel_,
+                         .cell = cell_,
+                         .changed = changed ? *changed : false,
+                         .refused = std::nullopt,
+                         .took = std::chrono::steady_clock::now() - began};
   if (!changed)
     answer.refused = changed.error();
   tell(coordinator_, *coordinator_card_, context(), std::move(answer));

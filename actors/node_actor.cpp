@@ -79,7 +79,7 @@ caf::behavior node_actor::make_behavior() {
     },
     [this](abandon_task& order) {
       taken(*card_);
-      if (current_ && current_->id == order.task_id && current_->epoch == order.epoch)
+      if (current_ && current_->id() == order.task_id && current_->epoch == order.epoch)
         abandon({errc::cancelled, "node `" + current_->node->name + "`: the run was given up"});
     },
   };

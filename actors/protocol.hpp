@@ -9,7 +9,7 @@
 //   body          ── start_call ─▶ run_actor
 //   run_actor     ── apply_writes ▶ channel_actor   ── channel_updated ▶ run_actor
 //   run_actor     ── save_order ─▶ saver_actor      ── save_done ───▶ run_actor
-//   timer         ── step_deadline ▶ run_actor
+//   timer         ── step_deadline ▶ run_actor    ◀── next_turn ── run_actor
 #pragma once
 
 #include "tasks/task_scope.hpp"
@@ -17,6 +17,7 @@
 #include <caf/actor.hpp>
 #include <caf/allowed_unsafe_message_type.hpp>
 
+#include <chrono>
 #include <coroutine>
 #include <memory>
 #include <optional>
@@ -104,6 +105,7 @@ struct channel_updated {
   channel_cell cell;
   bool changed = false;
   std::optional<error> refused;
+  std::chrono::nanoseconds took{0};
 };
 
 /// Store, in the order of these messages.
@@ -126,6 +128,9 @@ struct save_done {
 struct step_deadline {
   std::uint64_t epoch = 0;
 };
+
+/// Other messages had their turn: launch more tasks.
+struct next_turn {};
 
 /// The run with this number ran out of time.
 struct run_deadline {
@@ -151,3 +156,4 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::attempt_deadline)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::abandon_task)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::start_call)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::run_deadline)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::next_turn)

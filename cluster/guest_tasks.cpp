@@ -112,7 +112,7 @@ public:
       [this](const abandon_guest& order) {
         if (auto child = children_.find(order.epoch); child != children_.end())
           tell(child->second.actor, *child->second.card, nullptr,
-               abandon_task{child->second.task->id, order.epoch});
+               abandon_task{child->second.task->id(), order.epoch});
       },
     };
   }

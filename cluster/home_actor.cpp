@@ -89,7 +89,7 @@ void home_actor::place(place_task& order) {
   if (!run)
     return order.task->fail(run.error());
   auto number = dispatcher_.submit({.run = *run,
-                                    .task_id = task.id,
+                                    .task_id = task.id(),
                                     .node = task.node->name,
                                     .task = std::move(order.content.task),
                                     .where = *task.node->settings->placement.worker,

@@ -52,7 +52,7 @@ result<task_bytes> placed_task::encode() {
 // are compared without task ids.
 bool placed_task::may_store(const checkpoint_ref& where) const {
   return where.thread_id == task_->run->config.thread_id
-         && below(without_task_ids(where.checkpoint_ns), without_task_ids(task_->ns));
+         && below(without_task_ids(where.checkpoint_ns), without_task_ids(task_->ns()));
 }
 
 void placed_task::save(save_order order, answer send) {

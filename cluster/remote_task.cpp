@@ -156,7 +156,7 @@ namespace {
 // Members that few tasks have; null for a task without any of them.
 value of_rest(const detail::task_scope& task, const std::optional<value>& answer) {
   const auto& run = *task.run;
-  bool own_ns = task.checkpoint_ns != run.ns;
+  bool own_ns = task.checkpoint_ns() != run.ns;
   bool own_metadata = task.metadata
                       != detail::task_metadata(run.config.metadata, *run.plan, *task.node);
   auto since = since_epoch(task.first_attempt);
@@ -174,7 +174,7 @@ value of_rest(const detail::task_scope& task, const std::optional<value>& answer
                    ? value::list({value(task.handled->node), to_value(task.handled->failure)})
                    : value{};
   return value::list(
-    {own_ns ? value(task.checkpoint_ns) : value{}, std::move(cells), value(own_metadata),
+    {own_ns ? value(task.checkpoint_ns()) : value{}, std::move(cells), value(own_metadata),
      own_metadata ? task.metadata : value{}, value::list(task.answers),
      value(task.timeout.run_timeout.count()), value(task.timeout.idle_timeout.count()),
      value(task.timeout.refresh_on == refresh_on::heartbeat), std::move(handled), task.previous,
@@ -184,7 +184,7 @@ value of_rest(const detail::task_scope& task, const std::optional<value>& answer
 void take_rest(const value& v, detail::task_scope& task, const graph_plan& plan) {
   fields in{v, 14, "the other facts of a task"};
   if (auto ns = in.maybe([](fields& f) { return f.text(); }))
-    task.checkpoint_ns = std::move(*ns);
+    task.set_checkpoint_ns(std::move(*ns));
   task.route_cells = to_cells(in, plan);
   bool own_metadata = in.flag();
   if (const auto& metadata = in.any(); own_metadata)
@@ -212,8 +212,9 @@ void take_rest(const value& v, detail::task_scope& task, const graph_plan& plan)
 void take_step(const value& v, detail::task_scope& task, bool again) {
   fields in{v, 5, "a step"};
   auto& run = *task.run;
-  run.begin_step(in.text());
+  auto checkpoint_id = in.text();
   task.step = in.number();
+  run.begin_step(task.step, checkpoint_id);
   task.stop = in.number();
   auto resuming = in.maybe([](fields& f) { return f.flag(); });
   // A task that was handed out before has to look for checkpoints of its nested run.
@@ -241,10 +242,10 @@ result<task_bytes> encode_task(const detail::task_scope& task, const std::option
                  step.resuming ? value(*step.resuming) : value{}, count(task.run->newest_id())}));
   if (!shared)
     return shared.error();
-  bool own_ns = task.ns != task_namespace(task.run->ns, task.node->name, task.id);
-  auto own =
-    to_bytes(value::list({own_ns ? value(task.ns) : value{}, value(task.sent), of_input(task.input),
-                          task.input.by_field() ? value{} : task.whole, of_rest(task, answer)}));
+  bool own_ns = task.ns() != task_namespace(task.run->ns, task.node->name, task.id());
+  auto own = to_bytes(
+    value::list({own_ns ? value(task.ns()) : value{}, value(task.sent), of_input(task.input),
+                 task.input.by_field() ? value{} : task.whole, of_rest(task, answer)}));
   if (!own)
     return own.error();
   return task_bytes{std::move(*own), std::move(*shared)};
@@ -260,10 +261,8 @@ result<task_ptr> decode_task(const task_order& order, const bytes& step, const r
   task->run = shared;
   task->node = &run.plan->nodes[index];
   task->index = index;
-  task->id = order.task_id;
   task->epoch = order.issue;
   task->for_home = true;
-  task->checkpoint_ns = run.ns;
   take_run(run, *shared);
   auto opened = from_bytes(step, [&](const value& v) {
     take_step(v, *task, order.again);
@@ -274,7 +273,8 @@ result<task_ptr> decode_task(const task_order& order, const bytes& step, const r
   return from_bytes(order.task, [&](value v) {
     fields in{std::move(v), 5, "a task"};
     auto ns = in.maybe([](fields& f) { return f.text(); });
-    task->ns = ns ? std::move(*ns) : task_namespace(run.ns, order.node, order.task_id);
+    task->identify(order.task_id,
+                   ns ? std::move(*ns) : task_namespace(run.ns, order.node, order.task_id));
     task->sent = in.flag();
     auto input = in.maybe([](fields& f) { return to_update(f); });
     task->whole = in.any();

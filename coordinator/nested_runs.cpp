@@ -57,7 +57,7 @@ std::shared_ptr<run_shared> shared_within(const nested_run& run,
   out->lease = outer.lease;
   out->above = task.run;
   out->caller = run.task;
-  out->ns = nested_namespace(task.ns, options.checkpointer.mode() == checkpointing::per_thread,
+  out->ns = nested_namespace(task.ns(), options.checkpointer.mode() == checkpointing::per_thread,
                              run.nth);
   if (options.checkpointer.mode() != checkpointing::none) {
     out->store = outer.store;

@@ -20,7 +20,13 @@ namespace {
 constexpr std::chrono::microseconds trivial_task{5};  // shorter ones are cheaper here than on
                                                       // another thread
 constexpr std::chrono::microseconds short_graph{100}; // the same for a whole subgraph
-constexpr int inline_steps_max = 16;                  // then the coordinator looks into its mailbox
+constexpr int inline_tasks_max = 64;  // of a turn; then the coordinator looks into its mailbox
+constexpr int watched_tasks_max = 16; // the same while a reader waits for parts
+constexpr std::uint32_t updates_per_reading = 16; // of a channel here, between two that are timed
+
+bool is_trivial(std::uint32_t mean_ns) noexcept {
+  return mean_ns != 0 && std::chrono::nanoseconds{mean_ns} < trivial_task;
+}
 
 // Calls the caller's code on the coordinator's turn: an exception must not end this actor.
 template <class F> void without_throwing(const char* what, F&& call) {
@@ -51,12 +57,15 @@ private:
 
 } // namespace
 
-void node_times::add(node_index node, std::chrono::nanoseconds took) {
+std::uint32_t mean_duration(std::uint32_t before, std::chrono::nanoseconds took) noexcept {
   auto ns = static_cast<std::uint32_t>(
     std::clamp<std::int64_t>(took.count(), 1, std::int64_t{4'000'000'000}));
+  return std::max<std::uint32_t>(before == 0 ? ns : before - before / 8 + ns / 8, 1);
+}
+
+void node_times::add(node_index node, std::chrono::nanoseconds took) {
   auto before = mean_ns_[node].load(std::memory_order_relaxed);
-  auto mean = before == 0 ? ns : before - before / 8 + ns / 8;
-  mean_ns_[node].store(std::max<std::uint32_t>(mean, 1), std::memory_order_relaxed);
+  mean_ns_[node].store(mean_duration(before, took), std::memory_order_relaxed);
 }
 
 bool node_times::trivial(node_index node) const {
@@ -85,44 +94,59 @@ caf::behavior run_actor::make_behavior() {
   set_down_handler([this](caf::down_msg& down) { child_died(down); });
   return {
     [this](task_done& done) {
-      taken(*card_);
-      task_came_back(done.task);
+      turn_begins();
+      task_came_back(std::move(done.task));
     },
     [this](channel_updated& done) {
-      taken(*card_);
-      if (done.refused)
-        loop_.refused(done.epoch, done.channel, *done.refused);
-      else
-        loop_.settled(done.epoch, done.channel, std::move(done.cell), done.changed);
+      turn_begins();
+      channel_came_back(done);
     },
     [this](save_done& done) {
-      taken(*card_);
+      turn_begins();
       loop_.saved(done.ticket, done.failure ? result<void>{*done.failure} : result<void>{});
     },
     [this](begin_run& order) {
-      taken(*card_);
+      turn_begins();
       begin(order);
     },
+    [this](next_turn&) {
+      turn_begins();
+      loop_.go_on();
+    },
     [this](start_call& order) {
-      taken(*card_);
+      turn_begins();
       order.call->taken = true;
       loop_.call_started(order.call);
     },
     [this](step_deadline& deadline) {
-      taken(*card_);
+      turn_begins();
       loop_.timed_out(deadline.epoch);
     },
     [this](run_deadline& deadline) {
-      taken(*card_);
+      turn_begins();
       if (deadline.run == runs_)
         loop_.out_of_time();
     },
     [this](stop_run& order) {
-      taken(*card_);
+      turn_begins();
       if (completion_ && completion_.get() == order.run)
         loop_.abort(std::move(order.why));
     },
   };
+}
+
+// One message is taken from the mailbox.
+void run_actor::turn_begins() {
+  taken(*card_);
+  inline_left_ = shared_ && shared_->sink ? watched_tasks_max : inline_tasks_max;
+  clock_ = {};
+}
+
+bool run_actor::turn_is_over() {
+  if (inline_left_ > 0)
+    return false;
+  tell(caf::actor_cast<caf::actor>(this), *card_, home(), next_turn{});
+  return true;
 }
 
 void run_actor::begin(begin_run& order) {
@@ -170,50 +194,53 @@ bool run_actor::placed(const detail::task_scope& task) const {
   return group_->shared->elsewhere && !task.node->settings->placement.local();
 }
 
-bool run_actor::runs_inline(const detail::task_scope& task, node_index node) const {
-  const auto& body = task.node->body;
-  if (body.coroutine || body.graph || task.call || task.node->lane != lane::standard || placed(task)
-      || inline_depth_ >= inline_steps_max || task.node->settings->retry.given()
-      || task.node->settings->guard || task.timeout.given()
+bool run_actor::runs_inline(const detail::task_scope& task) const {
+  const auto& node = *task.node;
+  const auto& body = node.body;
+  if (body.coroutine || body.graph || task.call || node.lane != lane::standard || placed(task)
+      || node.settings->retry.given() || node.settings->guard || task.timeout.given()
       || shared_->config.step_timeout.count() > 0 || shared_->wants(stream_mode::custom)
       || shared_->wants(stream_mode::messages))
     return false;
-  bool no_user_code = !body.plain && task.node->routes.empty();
-  return no_user_code || group_->times->trivial(node);
+  bool no_user_code = !body.plain && node.routes.empty();
+  return no_user_code || group_->times->trivial(task.index);
 }
 
-// Runs the only task of its step here, because it is known to be short: two messages would cost
-// more.
-void run_actor::run_inline(const task_ptr& task, node_index node) {
-  ++inline_depth_;
-  auto* card = nodes_[node].all.empty() ? nullptr : nodes_[node].all[0].card.get();
+// Runs a task here because it is known to be short: two messages would cost more. The end of one
+// task counts as the beginning of the next, since a reading of the clock costs as much as an
+// update.
+void run_actor::run_inline(detail::task_scope& task) {
+  --inline_left_;
+  const auto& children = nodes_[task.index].all;
+  auto* card = children.empty() ? nullptr : children[0].card.get();
   if (card)
     card->running = true;
-  execute_body(*task);
+  task.began = clock_;
+  execute_body(task);
+  clock_ = task.began + task.took;
   if (card)
     card->running = false;
-  group_->times->add(node, task->took);
-  loop_.task_finished(task);
-  --inline_depth_;
+  group_->times->add(task.index, task.took);
 }
 
-void run_actor::run(task_ptr task, bool alone) {
-  auto node = task->index;
-  if (alone && runs_inline(*task, node))
-    return run_inline(task, node);
+bool run_actor::run(const task_ptr& task, bool alone) {
+  if (runs_inline(*task)) {
+    run_inline(*task);
+    return true;
+  }
   auto& child = idle_child(*task);
   child.task = task;
   const auto& body = task->node->body;
   if (body.graph)
-    task->spread = !alone && !group_->times->below(node, short_graph);
-  // Tasks that could run side by side go to the scheduler, unless that costs more than the tasks
-  // themselves.
+    task->spread = !alone && !group_->times->below(task->index, short_graph);
+  // Tasks that could run side by side go to the scheduler.
   bool here = alone || body.coroutine || body.graph || task->node->lane == lane::blocking
-              || (!task->call && group_->times->trivial(node));
-  tell(child.actor, *child.card, here ? home() : nullptr, run_task{std::move(task)});
+              || (!task->call && group_->times->trivial(task->index));
+  tell(child.actor, *child.card, here ? home() : nullptr, run_task{task});
+  return false;
 }
 
-void run_actor::task_came_back(const task_ptr& task) {
+void run_actor::task_came_back(task_ptr task) {
   auto& children = children_of(*task);
   if (auto& child = children.all[task->child]; child.task) {
     child.task.reset();
@@ -227,7 +254,7 @@ void run_actor::task_came_back(const task_ptr& task) {
                   + std::to_string(task->took.count() / 1'000'000)
                   + " ms: give it lane::blocking, or make it a coroutine");
   }
-  loop_.task_finished(task);
+  loop_.task_finished(std::move(task));
 }
 
 run_actor::channel_child& run_actor::child_of(channel_index channel) {
@@ -243,8 +270,12 @@ run_actor::channel_child& run_actor::child_of(channel_index channel) {
   return child;
 }
 
-void run_actor::change(std::uint64_t epoch, channel_change change, const channel_cell& before) {
+// The actor of a channel takes its writes, unless its updates are known to be so short that two
+// messages would cost more.
+void run_actor::change(std::uint64_t epoch, channel_change& change, const channel_cell& before) {
   auto& child = child_of(change.channel);
+  if (is_trivial(child.mean_ns))
+    return change_inline(child, epoch, change, before);
   apply_writes order{epoch, std::nullopt, std::move(change.writes)};
   // The consume and finish of a definition change the contents here, not in the actor.
   bool defined = group_->plan->channels[change.channel].spec.definition != nullptr;
@@ -253,6 +284,30 @@ void run_actor::change(std::uint64_t epoch, channel_change change, const channel
     order.base = before;
   }
   tell(child.actor, *child.card, home(), std::move(order));
+}
+
+void run_actor::change_inline(channel_child& child, std::uint64_t epoch,
+                              const channel_change& change, channel_cell cell) {
+  child.run = 0; // its actor's contents are old from now on
+  const auto& channel = group_->plan->channels[change.channel];
+  bool timed = child.inlined++ % updates_per_reading == 0;
+  auto began = timed ? std::chrono::steady_clock::now() : std::chrono::steady_clock::time_point{};
+  auto changed = update_channel(channel.spec, channel.name, cell, change.writes);
+  if (timed)
+    child.mean_ns = mean_duration(child.mean_ns, std::chrono::steady_clock::now() - began);
+  if (changed)
+    loop_.settled(epoch, change.channel, std::move(cell), *changed);
+  else
+    loop_.refused(epoch, change.channel, changed.error());
+}
+
+void run_actor::channel_came_back(channel_updated& done) {
+  auto& mean = channels_[done.channel].mean_ns;
+  mean = mean_duration(mean, done.took);
+  if (done.refused)
+    loop_.refused(done.epoch, done.channel, *done.refused);
+  else
+    loop_.settled(done.epoch, done.channel, std::move(done.cell), done.changed);
 }
 
 void run_actor::save(save_request request, save_ack when, std::uint64_t ticket) {
@@ -324,7 +379,7 @@ void run_actor::give_up_tasks() {
   auto give_up = [this](node_children& children) {
     for (auto& c : children.all)
       if (c.actor && c.task)
-        tell(c.actor, *c.card, home(), abandon_task{c.task->id, c.task->epoch});
+        tell(c.actor, *c.card, home(), abandon_task{c.task->id(), c.task->epoch});
   };
   for (auto& children : nodes_)
     give_up(children);

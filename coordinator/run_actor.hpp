@@ -20,6 +20,10 @@
 
 namespace troupe {
 
+/// The mean of durations of which the later ones count more, after one more.
+/// Units:  nanoseconds; 0: none is known.
+std::uint32_t mean_duration(std::uint32_t before, std::chrono::nanoseconds took) noexcept;
+
 /// The durations of each node's tasks so far; shared by the groups of a graph.
 class node_times {
 public:
@@ -34,7 +38,7 @@ public:
   bool report_slow(node_index node, std::chrono::nanoseconds took);
 
 private:
-  std::vector<std::atomic<std::uint32_t>> mean_ns_; // 0: unknown
+  std::vector<std::atomic<std::uint32_t>> mean_ns_; // as mean_duration has them
   std::vector<std::atomic<bool>> reported_;
 };
 
@@ -69,12 +73,15 @@ private:
   struct channel_child {
     caf::actor actor;
     card_ptr card;
-    std::uint64_t run = 0; // the run whose values it holds
+    std::uint64_t run = 0;     // the run whose newest values it holds; 0: none
+    std::uint32_t mean_ns = 0; // of its updates, as mean_duration
+    std::uint32_t inlined = 0; // updates that were made here
   };
 
   // loop_host
-  void run(task_ptr task, bool alone) override;
-  void change(std::uint64_t epoch, channel_change change, const channel_cell& before) override;
+  bool run(const task_ptr& task, bool alone) override;
+  bool turn_is_over() override;
+  void change(std::uint64_t epoch, channel_change& change, const channel_cell& before) override;
   void save(save_request request, save_ack when, std::uint64_t ticket) override;
   void emit(stream_part part) override;
   std::string next_checkpoint_id(std::int64_t step) override;
@@ -89,12 +96,16 @@ private:
   void call_back(const char* name, const std::function<void(lifecycle_callbacks&)>& call) override;
   void ended(run_end how) override;
 
+  void turn_begins();
   void begin(begin_run& order);
-  void task_came_back(const task_ptr& task);
+  void task_came_back(task_ptr task);
+  void channel_came_back(channel_updated& done);
   void child_died(const caf::down_msg& down);
   bool placed(const detail::task_scope& task) const;
-  bool runs_inline(const detail::task_scope& task, node_index node) const;
-  void run_inline(const task_ptr& task, node_index node);
+  bool runs_inline(const detail::task_scope& task) const;
+  void run_inline(detail::task_scope& task);
+  void change_inline(channel_child& child, std::uint64_t epoch, const channel_change& change,
+                     channel_cell cell);
   node_children& children_of(const detail::task_scope& task);
   void end_step_after(std::chrono::milliseconds delay, std::uint64_t epoch);
   node_child& idle_child(detail::task_scope& task);
@@ -110,8 +121,9 @@ private:
   std::shared_ptr<call_port> port_; // made for the first run
   caf::execution_unit* home_ = nullptr;
   std::uint64_t runs_ = 0;
-  int inline_depth_ = 0;
-  std::vector<node_children> nodes_;                           // by node_index
+  int inline_left_ = 0;                           // tasks that may still run in this turn
+  std::chrono::steady_clock::time_point clock_{}; // the last reading of this turn, if there is one
+  std::vector<node_children> nodes_;              // by node_index
   std::unordered_map<const plan_node*, node_children> called_; // tasks that bodies started
   std::vector<channel_child> channels_;                        // by channel_index
 };

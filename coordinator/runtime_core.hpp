@@ -63,7 +63,7 @@ public:
 
   /// A new checkpoint id, unique in this process. It sorts after the one before and after an id
   /// with the ticks `above` (see id_ticks). Any thread.
-  std::string next_checkpoint_id(std::int64_t step, std::uint64_t above = 0);
+  std::string next_checkpoint_id(std::int64_t step, std::uint64_t above = 0) override;
   std::uint64_t random();
 
   run_group spawn_group(const std::shared_ptr<const group_context>& context,

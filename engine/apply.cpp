@@ -86,6 +86,23 @@ result<void> step_apply::consume(const applied_task& task) {
   return {};
 }
 
+void step_apply::add_group(channel_index channel) {
+  if (used_ == groups_.size())
+    groups_.emplace_back();
+  groups_[used_++].channel = channel;
+}
+
+// The values of the writes are let go; the memory of a few is kept for the next step.
+void step_apply::empty_groups() {
+  constexpr std::size_t writes_kept_max = 256; // of a channel
+  for (auto& g : std::span{groups_.data(), used_}) {
+    g.writes.clear();
+    if (g.writes.capacity() > writes_kept_max)
+      g.writes.shrink_to_fit();
+  }
+  used_ = 0;
+}
+
 void step_apply::group(const applied_task& task) {
   if (!task.writes)
     return;
@@ -97,8 +114,8 @@ void step_apply::group(const applied_task& task) {
     }
     auto& slot = state_.slot[w.channel];
     if (slot == 0) {
-      groups_.push_back({w.channel, {}});
-      slot = static_cast<std::uint32_t>(groups_.size());
+      add_group(w.channel);
+      slot = static_cast<std::uint32_t>(used_);
     }
     groups_[slot - 1].writes.push_back(w.val);
   }
@@ -116,7 +133,7 @@ result<void> step_apply::apply_here(const channel_change& change) {
 
 result<std::span<channel_change>> step_apply::begin(std::span<const applied_task> tasks) {
   bump_step_ = false;
-  groups_.clear();
+  empty_groups();
   touched_.clear();
   updated_.clear();
   unknown_.clear();
@@ -133,21 +150,23 @@ result<std::span<channel_change>> step_apply::begin(std::span<const applied_task
   if (bump_step_)
     for (auto c : state_.live)
       if (state_.slot[c] == 0)
-        groups_.push_back({c, {}});
-  for (auto& g : groups_) {
+        add_group(c);
+  auto groups = std::span{groups_.data(), used_};
+  for (auto& g : groups) {
     state_.slot[g.channel] = 0;
     touched_.push_back(g.channel);
   }
   std::size_t elsewhere = 0; // number of groups of state channels, at the front
-  for (auto& g : groups_) {
+  updated_.reserve(used_);
+  for (auto& g : groups) {
     if (state_.plan->channels[g.channel].control) {
       if (auto done = apply_here(g); !done)
         return done.error();
-    } else if (auto& front = groups_[elsewhere++]; &front != &g) {
-      front = std::move(g);
+    } else if (auto& front = groups[elsewhere++]; &front != &g) {
+      std::swap(front, g);
     }
   }
-  return std::span{groups_.data(), elsewhere};
+  return groups.first(elsewhere);
 }
 
 void step_apply::settle(channel_index channel, channel_cell cell, bool changed) {
@@ -182,6 +201,7 @@ result<bool> step_apply::finish_one(channel_index c) {
 
 result<std::vector<channel_index>> step_apply::finish(std::span<const channel_index> hurried) {
   const auto& plan = *state_.plan;
+  empty_groups();
   for (auto c : hurried) {
     auto changed = finish_one(c);
     if (!changed)

@@ -58,6 +58,8 @@ private:
   result<void> consume(const applied_task& task);
   result<bool> finish_one(channel_index channel);
   void group(const applied_task& task);
+  void add_group(channel_index channel);
+  void empty_groups();
   void moved(channel_index channel);
   result<void> apply_here(const channel_change& change);
 
@@ -65,7 +67,8 @@ private:
   bool bump_;
   bool bump_step_ = false;
   version next_;
-  std::vector<channel_change> groups_;
+  std::vector<channel_change> groups_; // the first `used_` of them; the others are empty
+  std::size_t used_ = 0;
   std::vector<channel_index> touched_; // channels that this step changed or offered a change
   std::vector<channel_index> updated_;
   std::vector<std::string> unknown_;

@@ -53,8 +53,7 @@ result<task_write_list> run_writers(const thread_state& state, const run_config&
   task.run = make_run(state, config);
   task.node = &node;
   task.index = update.node;
-  task.id = update.id;
-  task.ns = task_namespace(update.checkpoint_ns, node.name, update.id);
+  task.identify(update.id, task_namespace(update.checkpoint_ns, node.name, update.id));
   task.step = update.step;
   task.stop = update.step + 2;
   task.metadata = config.metadata;

@@ -4,30 +4,16 @@
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
-#include <charconv>
 
 namespace troupe {
 
 namespace {
 
-std::string_view step_text(std::int64_t step, std::array<char, 24>& buffer) {
-  auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), step).ptr;
-  return {buffer.data(), static_cast<std::size_t>(end - buffer.data())};
-}
-
-std::string make_id(const plan_context& at, std::string_view node, std::string_view suffix) {
-  std::array<char, 24> digits;
-  auto step = step_text(at.step, digits);
-  if (at.checkpoint_ns.empty()) {
-    const std::string_view parts[] = {node, step, suffix};
-    return task_id(at.checkpoint_id, parts);
-  }
-  const std::string_view parts[] = {at.checkpoint_ns, "|", node, step, suffix};
-  return task_id(at.checkpoint_id, parts);
-}
-
 planned_task pull_task(const plan_context& at, const graph_plan& plan, node_index n) {
-  return {n, false, 0, make_id(at, plan.nodes[n].name, plan.nodes[n].pull_suffix), {}};
+  planned_task out{.node = n};
+  if (!at.checkpoint_id.empty())
+    out.id = id_of(at, plan, out);
+  return out;
 }
 
 void plan_sends(const thread_state& state, const plan_context& at, std::vector<planned_task>& out,
@@ -36,29 +22,47 @@ void plan_sends(const thread_state& state, const plan_context& at, std::vector<p
   if (!available(state, plan.tasks))
     return;
   auto sends = state.cells[plan.tasks].content.items();
+  out.reserve(sends.size());
+  node_index n = 0; // the node of the send before: most sends of a step go to one node
   for (std::size_t i = 0; i < sends.size(); ++i) {
     if (!sends[i].is(value_kind::send))
       continue;
-    const auto& to = sends[i].payload()[0];
-    auto n = plan.find_node(to.as_string());
+    const auto& parts = sends[i].payload();
+    auto to = parts[0].as_string();
+    if (n == 0 || n == no_index || to != plan.nodes[n].name)
+      n = plan.find_node(to);
     if (n == no_index || n == 0) {
       if (ignored)
-        ignored->emplace_back(to.as_string());
+        ignored->emplace_back(to);
       continue;
     }
-    std::array<char, 24> digits;
-    auto suffix = plan.nodes[n].name + std::string{names::push};
-    suffix += step_text(static_cast<std::int64_t>(i), digits);
-    out.push_back({.node = n,
-                   .push = true,
-                   .index = static_cast<std::uint32_t>(i),
-                   .id = make_id(at, plan.nodes[n].name, suffix),
-                   .arg = sends[i].payload()[1],
-                   .timeout = sends[i].as<send>().timeout});
+    auto& task = out.emplace_back(planned_task{
+      .node = n, .push = true, .index = static_cast<std::uint32_t>(i), .arg = parts[1]});
+    if (parts.size() > 2)
+      task.timeout = sends[i].as<send>().timeout;
+    if (!at.checkpoint_id.empty())
+      task.id = id_of(at, plan, task);
   }
 }
 
+// The candidates by name, each once. The channels of a step often give them in this order already.
+void sort_by_name(const graph_plan& plan,
+                  boost::container::small_vector<node_index, 16>& candidates) {
+  auto before = [&plan](node_index a, node_index b) {
+    return plan.nodes[a].name < plan.nodes[b].name;
+  };
+  if (!std::is_sorted(candidates.begin(), candidates.end(), before))
+    std::sort(candidates.begin(), candidates.end(), before);
+  candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+}
+
 } // namespace
+
+std::string id_of(const plan_context& at, const graph_plan& plan, const planned_task& task) {
+  const auto& node = plan.nodes[task.node];
+  return task.push ? sent_task_id(at, node.name, task.index)
+                   : node_task_id(at, node.name, node.pull_suffix);
+}
 
 bool triggered(const thread_state& state, node_index node) {
   const auto& triggers = state.plan->nodes[node].triggers;
@@ -84,10 +88,7 @@ std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_
     for (auto c : *updated)
       for (auto n : plan.channels[c].triggers)
         candidates.push_back(n);
-    std::sort(candidates.begin(), candidates.end(), [&plan](node_index a, node_index b) {
-      return plan.nodes[a].name < plan.nodes[b].name;
-    });
-    candidates.erase(std::unique(candidates.begin(), candidates.end()), candidates.end());
+    sort_by_name(plan, candidates);
     out.reserve(out.size() + candidates.size());
     for (auto n : candidates)
       if (triggered(state, n))
@@ -124,7 +125,7 @@ planned_task plan_handler(const plan_context& at, const graph_plan& plan, node_i
   suffix.append(names::push).append(names::error_handler_path).append(failed.id);
   auto out = failed;
   out.node = handler;
-  out.id = make_id(at, node.name, suffix);
+  out.id = node_task_id(at, node.name, suffix);
   return out;
 }
 
@@ -132,8 +133,7 @@ planned_task plan_call(const plan_context& at, const std::string& name,
                        std::string_view caller_path, std::uint32_t index) {
   std::string suffix = name;
   suffix.append(names::push).append(caller_path).append(std::to_string(index));
-  return {
-    .node = no_index, .push = true, .index = index, .id = make_id(at, name, suffix), .arg = {}};
+  return {.node = no_index, .push = true, .index = index, .id = node_task_id(at, name, suffix)};
 }
 
 std::string call_path_str(std::string_view caller_path, std::uint32_t index) {

@@ -18,21 +18,14 @@ struct planned_task {
   node_index node = 0;
   bool push = false;       // started by a send
   std::uint32_t index = 0; // place of the send
-  std::string id;
-  value arg;                                            // argument of the send
+  std::string id = {};     // may be empty: nothing has asked for it yet
+  value arg = {};          // argument of the send
   std::optional<timeout_policy> timeout = std::nullopt; // time-out of the send
-};
-
-/// The parts of task ids that do not depend on the task.
-struct plan_context {
-  std::string_view checkpoint_id; // the checkpoint the step starts from
-  std::string_view checkpoint_ns; // "" for the root
-  std::int64_t step = 0;          // super-steps, from -1: of the checkpoint the step makes
 };
 
 /// The tasks to run next.
 /// Shape:  `updated`: the channels that the last step changed; nullptr: unknown, then all nodes are
-///         checked.
+///         checked. Without `at.checkpoint_id` the tasks get no ids; id_of() makes one later.
 /// Order:  sends by index, then nodes: by name when `updated` is known, else in the order in which
 ///         they were added.
 /// Errors: none. A send to an unknown node is dropped; its name goes to `ignored`.
@@ -40,6 +33,9 @@ struct plan_context {
 std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_context& at,
                                           const std::vector<channel_index>* updated,
                                           std::vector<std::string>* ignored = nullptr);
+
+/// The id of a task that plan_next_tasks planned.
+std::string id_of(const plan_context& at, const graph_plan& plan, const planned_task& task);
 
 /// Whether one of a node's trigger channels is available and has a version that the node has not
 /// seen.

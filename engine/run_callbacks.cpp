@@ -5,13 +5,14 @@
 
 namespace troupe {
 
-lifecycle_callbacks::event run_loop::lifecycle(std::string status) const {
-  return {shared_->config.thread_id,  at_.checkpoint_id,   shared_->ns,
+lifecycle_callbacks::event run_loop::lifecycle(std::string status) {
+  return {shared_->config.thread_id,  checkpoint_id(),     shared_->ns,
           std::move(status),          progress_.questions, shared_->run_id(),
           {shared_, &shared_->config}};
 }
 
-lifecycle_callbacks::task_event run_loop::task_lifecycle(const step_slot& s, bool cached) const {
+lifecycle_callbacks::task_event run_loop::task_lifecycle(const step_slot& s, bool cached) {
+  name_tasks();
   return {s.node->name,
           s.plan.id,
           step_.namespace_of(s, shared_->ns),

@@ -31,10 +31,8 @@ void run_loop::call_started(const task_call_ptr& call) {
   auto& s = step_.add();
   s.node = call->node.get();
   s.call = call;
-  s.call_number = number;
-  s.caller_ns = caller.ns;
-  s.plan = plan_call({at_.checkpoint_id, s.caller_ns, at_.step}, s.node->name, caller_path, number);
-  s.caller_path = std::move(caller_path);
+  s.plan = plan_call({checkpoint_id(), caller.ns(), at_.step}, s.node->name, caller_path, number);
+  s.caller = caller_facts{number, std::move(caller_path), caller.ns()};
   s.scope = make_task(s, place);
   emit_task_start(s);
   if (const auto* known = progress_.entry.replaying ? nullptr : progress_.pending.find(s.plan.id);
@@ -61,14 +59,18 @@ std::uint32_t run_loop::next_call_number(const task_call_ptr& call) const {
     return call->index;
   auto next = call->index;
   for (const auto& s : step_.slots)
-    if (s.call && s.caller_ns == caller.ns)
-      next = std::max(next, s.call_number + 1);
+    if (s.call && s.caller->ns == caller.ns())
+      next = std::max(next, s.caller->number + 1);
   return next;
+}
+
+bool run_loop::caches(const step_slot& s) const {
+  return s.node->settings->cache.given && shared_->cache;
 }
 
 // A task that has its writes from the cache counts as finished.
 bool run_loop::take_cached(step_slot& s) {
-  if (!s.node->settings->cache.given || !shared_->cache)
+  if (!caches(s))
     return false;
   auto key = cache_key_of(s, s.scope->input);
   auto found = key ? host_.cached(*key) : std::nullopt;
@@ -83,7 +85,7 @@ bool run_loop::take_cached(step_slot& s) {
 }
 
 void run_loop::keep_cached(const step_slot& s, const detail::task_scope& task) {
-  if (!s.node->settings->cache.given || !shared_->cache)
+  if (!caches(s))
     return;
   if (auto key = cache_key_of(s, task.input))
     host_.cache(*key, to_cached(plan(), s.writes), s.node->settings->cache.ttl);
@@ -103,7 +105,7 @@ std::optional<cache_key> run_loop::cache_key_of(const step_slot& s, const state_
 bool run_loop::take_over(const task_call_ptr& call) {
   const auto& caller = *call->caller;
   auto same = std::find_if(step_.slots.begin(), step_.slots.end(), [&](const step_slot& s) {
-    return s.call && s.caller_ns == caller.ns && s.call->index == call->index
+    return s.call && s.caller->ns == caller.ns() && s.call->index == call->index
            && s.node == call->node.get() && s.status != task_status::failed;
   });
   if (same == step_.slots.end())
@@ -124,7 +126,7 @@ void run_loop::settle_call(step_slot& s) {
   if (!s.call || s.call->ended.open())
     return;
   auto& call = *s.call;
-  call.failure = s.failure;
+  call.failure = s.failure.copy();
   call.paused = s.status == task_status::interrupted;
   call.questions = s.questions;
   for (const auto& w : s.writes)
@@ -157,10 +159,11 @@ void run_loop::add_handler(std::uint32_t failed) {
   auto& s = step_.add();
   auto& of = step_.slots[failed];
   of.handled = true;
+  name_tasks();
   auto ns = step_.namespace_of(of, shared_->ns);
   s.node = &plan().nodes[of.node->handler];
   s.handles = failed;
-  s.plan = plan_handler({at_.checkpoint_id, ns, at_.step}, plan(), of.node->handler, of.plan);
+  s.plan = plan_handler({checkpoint_id(), ns, at_.step}, plan(), of.node->handler, of.plan);
   if (const auto* known = progress_.entry.replaying ? nullptr : progress_.pending.find(s.plan.id);
       known && known->finished()) {
     s.writes = known->output;

@@ -94,6 +94,7 @@ void run_loop::begin(run_request request) {
   step_.clear();
   saving_.begin();
   held_.clear();
+  held_back_.clear();
   progress_.forgets_output = forgets(*shared_->plan, shown_);
   if (stored_ && shared_->config.durability == durability::sync && shared_->sink && !shared_->gate)
     shared_->sink = shared_->gate = std::make_shared<part_gate>(shared_->sink);
@@ -140,7 +141,8 @@ result<void> run_loop::load(const run_request& request) {
     at_.updated = by_index(plan(), saved->checkpoint.updated_channels);
   } else {
     reset_state(state_, shared_->plan, request.tag);
-    at_.checkpoint_id = host_.next_checkpoint_id(-2);
+    if (!names_late())
+      at_.checkpoint_id = host_.next_checkpoint_id(-2);
     at_.saved_id = shared_->config.checkpoint_id; // a checkpoint that was asked for and is missing
   }
   at_.stop = at_.step + steps_max(shared_->config) + 1;
@@ -366,7 +368,7 @@ result<void> run_loop::resume_thread() {
 
 result<void> run_loop::start_with(const value& input) {
   // Unfinished tasks of the thread are given up: their triggers count as seen.
-  auto unfinished = plan_next_tasks(state_, context_now(), nullptr);
+  auto unfinished = plan_next_tasks(state_, {}, nullptr); // their ids do not matter
   std::vector<applied_task> tasks;
   for (const auto& t : unfinished)
     tasks.push_back(
@@ -377,7 +379,7 @@ result<void> run_loop::start_with(const value& input) {
   if (!updated)
     return updated.error();
   at_.updated = std::move(*updated);
-  progress_.pending = {};
+  progress_.pending.clear();
   put_checkpoint("input", &*at_.updated);
   return {};
 }

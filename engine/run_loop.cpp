@@ -6,6 +6,7 @@
 #include "graph/names.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 namespace troupe {
 
@@ -48,7 +49,8 @@ void run_loop::tick() {
        "plan a step: two tasks of node `" + twice->name
          + "`: its graph keeps one state for the thread (checkpointing::per_thread), so "
            "one task a step may run it: use checkpointing::inherit, or nodes of their own"});
-  if (!progress_.entry.replaying && !progress_.pending.tasks.empty())
+  if (!progress_.entry.replaying && !progress_.pending.tasks.empty()) {
+    name_tasks();
     for (auto& s : step_.slots)
       if (const auto* known = progress_.pending.find(s.plan.id)) {
         if (known->finished()) {
@@ -60,6 +62,7 @@ void run_loop::tick() {
           s.failure = read_error(known->error, s.node->name);
         }
       }
+  }
   const auto& before = breakpoints(true);
   if (!before.empty() && stops_at(state_, before, step_.planned()))
     return pause_at_breakpoint("interrupt_before");
@@ -77,11 +80,15 @@ void run_loop::plan_slots() {
 void run_loop::open_step() {
   ++epoch_;
   step_.open();
-  shared_->begin_step(at_.checkpoint_id);
+  if (!names_late())
+    shared_->begin_step(at_.step, at_.checkpoint_id);
+  if (stored_ || shows_tasks())
+    name_tasks();
   for (std::uint32_t i = 0; i < step_.slots.size(); ++i) {
     auto& s = step_.slots[i];
     if (!s.ended) {
-      s.scope = make_task(s, i);
+      if (caches(s) || shows_tasks()) // other tasks are made when they are launched
+        s.scope = make_task(s, i);
       if (!take_cached(s))
         ++step_.unfinished;
     }
@@ -96,35 +103,90 @@ void run_loop::open_step() {
   launch_more();
 }
 
+// A task that runs within launch_next() may close its step, and plan or end what follows. The tasks
+// of a next step are launched by the call that is on the stack already.
 void run_loop::launch_more() {
+  if (std::exchange(launching_, true))
+    return;
+  while (phase_.is(run_phase::running) && launch_next()) {}
+  launching_ = false;
+}
+
+// False when no task may begin now. A task that failed or asked ends its step only after those
+// that could begin beside it have run, as on other threads.
+bool run_loop::launch_next() {
   auto bound = shared_->config.max_concurrency;
   if (bound == 0 || bound > limits::tasks_in_flight_max)
     bound = limits::tasks_in_flight_max;
-  bool alone = step_.unfinished == 1;
-  // A task that runs inline may close its step, and plan or end what follows.
-  for (auto epoch = epoch_; epoch == epoch_ && phase_.is(run_phase::running);) {
-    const auto* s = step_.launch(bound);
-    if (!s)
-      break;
-    notify_begin(*s);
-    host_.run(s->scope, alone);
+  auto* s = step_.launch(bound);
+  if (!s) {
+    bool more = !held_back_.empty();
+    finish_held_back();
+    return more;
   }
+  if (!s->scope)
+    s->scope = make_task(*s, static_cast<std::uint32_t>(s - step_.slots.begin()));
+  notify_begin(*s);
+  auto task = s->scope;
+  if (!host_.run(task, step_.unfinished == 1))
+    return true;
+  if (task->status == task_status::done)
+    task_finished(std::move(task));
+  else
+    held_back_.push_back(std::move(task));
+  return !host_.turn_is_over();
+}
+
+void run_loop::finish_held_back() {
+  for (auto& task : std::exchange(held_back_, {}))
+    task_finished(std::move(task));
+}
+
+// The id of the checkpoint that the open step starts from.
+const std::string& run_loop::checkpoint_id() {
+  if (at_.checkpoint_id.empty())
+    at_.checkpoint_id = shared_->open_checkpoint();
+  return at_.checkpoint_id;
+}
+
+void run_loop::name_tasks() {
+  step_.name({checkpoint_id(), shared_->ns, at_.step}, plan());
+}
+
+task_ptr run_loop::new_scope() {
+  if (spare_.empty())
+    return std::make_shared<detail::task_scope>();
+  auto scope = std::move(spare_.back());
+  spare_.pop_back();
+  return scope;
+}
+
+// Keeps a task's scope for another task when nobody else knows it.
+void run_loop::keep_scope(task_ptr scope) {
+  if (scope.use_count() != 1 || spare_.size() >= spare_max)
+    return;
+  std::atomic_thread_fence(std::memory_order_acquire); // the last other owner may be a thread
+  scope->renew();
+  spare_.push_back(std::move(scope));
 }
 
 task_ptr run_loop::make_task(const step_slot& s, std::uint32_t place) {
-  auto task = std::make_shared<detail::task_scope>();
+  auto task = new_scope();
   const auto& node = *s.node;
   task->run = shared_;
   task->node = s.node;
   task->index = s.plan.node;
-  task->id = s.plan.id;
   task->slot = place;
   task->epoch = epoch_;
   task->step = at_.step;
   task->stop = at_.stop;
   task->sent = s.plan.push;
-  task->checkpoint_ns = s.call ? s.caller_ns : shared_->ns;
-  task->ns = step_.namespace_of(s, shared_->ns);
+  task->sent_index = s.plan.index;
+  if (s.call)
+    task->set_checkpoint_ns(s.caller->ns);
+  if (!s.plan.id.empty())
+    task->identify(s.plan.id,
+                   s.handles == no_index ? std::string{} : step_.namespace_of(s, shared_->ns));
   task->timeout = s.plan.timeout ? *s.plan.timeout : node.settings->timeout;
   give_input(*task, s);
   give_answers(*task);
@@ -150,8 +212,8 @@ void run_loop::give_input(detail::task_scope& task, const step_slot& s) const {
     give_input(seen, failed);
     task.input = std::move(seen.input);
     task.whole = std::move(seen.whole);
-    task.handled = std::make_shared<task_failure>(
-      task_failure{failed.node->name, failed.failure.value_or(error{errc::node_failed, {}})});
+    task.handled = std::make_shared<task_failure>(task_failure{
+      failed.node->name, failed.failure ? *failed.failure : error{errc::node_failed, {}}});
   } else if (s.plan.push) {
     task.input = state_view{s.plan.arg};
     task.whole = s.plan.arg;
@@ -187,7 +249,7 @@ void run_loop::read_state(detail::task_scope& task) const {
     task.input = state_view{task.whole};
     return;
   }
-  std::vector<state_view::entry> entries;
+  auto entries = std::move(task.input).take_entries();
   entries.reserve(node.reads.size());
   for (auto c : node.reads) {
     const auto& spec = channels[c].spec;
@@ -199,19 +261,20 @@ void run_loop::read_state(detail::task_scope& task) const {
       entries.push_back({channels[c].name, read_channel(spec, state_.cells[c])});
   }
   task.input = state_view{std::move(entries)};
-  if (wants(stream_mode::tasks) || wants(stream_mode::debug))
+  if (shows_tasks())
     task.whole = task.input.to_value();
 }
 
 void run_loop::give_answers(detail::task_scope& task) const {
-  if (const auto* known = progress_.pending.find(task.id))
-    task.answers = known->answers;
+  if (!progress_.pending.tasks.empty())
+    if (const auto* known = progress_.pending.find(task.id()))
+      task.answers = known->answers;
   if (shared_->answers.is_map())
-    if (auto answer = find_answer(shared_->answers, task.ns, task.answers.size()))
+    if (auto answer = find_answer(shared_->answers, task.ns(), task.answers.size()))
       task.answers.push_back(std::move(*answer));
 }
 
-void run_loop::task_finished(const task_ptr& task) {
+void run_loop::task_finished(task_ptr task) {
   if (task->epoch != epoch_ || !phase_.is(run_phase::running) || step_.slots[task->slot].ended)
     return;
   crash_point("task.finished");
@@ -229,6 +292,7 @@ void run_loop::task_finished(const task_ptr& task) {
   if (!stopped_early || s.call) // else the task is as one that did not begin
     record(s, *task);
   s.scope.reset();
+  keep_scope(std::move(task));
   if (!s.call)
     --step_.running;
   --step_.unfinished;
@@ -262,9 +326,10 @@ void run_loop::record(step_slot& s, detail::task_scope& task) {
   s.failure = std::move(task.failure);
   s.questions = std::move(task.questions);
   s.upward = std::move(task.upward);
-  s.worker = std::move(task.worker);
+  if (!task.worker.empty())
+    s.worker = std::move(task.worker);
   if (task.status == task_status::done) {
-    s.writes = std::move(task.writes);
+    s.writes.swap(task.writes); // the task's next one uses the memory of the slot's last ones
     if (s.writes.empty())
       s.writes.push_back(write_to(names::no_writes, {}));
   }
@@ -322,13 +387,13 @@ void run_loop::report(const step_slot& s) {
     emit(stream_mode::updates,
          updates_part(s.node->name, update_payload(plan(), s.writes, shown_), false));
   }
-  if (s.plan.node == 0 || s.status == task_status::parent_command
-      || !(wants(stream_mode::tasks) || wants(stream_mode::debug)))
+  if (s.plan.node == 0 || s.status == task_status::parent_command || !shows_tasks())
     return;
+  name_tasks();
   auto part = task_result_part(*s.node, s.plan.id, s.failure ? error_value(*s.failure) : value{},
                                s.status == task_status::done ? result_map(plan(), s.writes)
                                                              : value::map(),
-                               s.questions, s.worker);
+                               s.questions, s.worker ? *s.worker : std::string{});
   if (wants(stream_mode::tasks))
     emit(stream_mode::tasks, part);
   if (wants(stream_mode::debug))
@@ -339,7 +404,7 @@ void run_loop::close_step() {
   if (start_handlers())
     return launch_more();
   if (const auto* failed = step_.failed()) {
-    progress_.upward = failed->upward;
+    progress_.upward = failed->upward.copy();
     return fail(*failed->failure);
   }
   if (step_.paused())
@@ -364,7 +429,7 @@ void run_loop::apply_step() {
     return applied();
   for (auto& change : *changes) {
     auto channel = change.channel;
-    host_.change(epoch_, std::move(change), state_.cells[channel]);
+    host_.change(epoch_, change, state_.cells[channel]);
   }
 }
 
@@ -432,7 +497,7 @@ void run_loop::applied() {
                      });
   if (show_values)
     emit_values();
-  progress_.pending = {};
+  progress_.pending.clear();
   shared_->forget_answer(); // it was for the questions of this step
   progress_.answer_given = false;
   progress_.entry.replaying = false;
@@ -467,7 +532,7 @@ void run_loop::timed_out(std::uint64_t epoch) {
     return fail(*step_.failed()->failure);
   std::string waiting;
   for (const auto& s : step_.slots)
-    if (!s.ended && s.scope && waiting.size() < 200)
+    if (!s.ended && waiting.size() < 200)
       waiting += (waiting.empty() ? "`" : ", `") + s.node->name + "`";
   fail({errc::node_timeout, "step " + std::to_string(at_.step) + ": Timed out after "
                               + std::to_string(shared_->config.step_timeout.count())

@@ -54,10 +54,14 @@ using run_end = nested_end;
 class loop_host {
 public:
   virtual ~loop_host() = default;
-  /// Runs a task → task_finished. `alone`: it is the only task of its step.
-  virtual void run(task_ptr task, bool alone) = 0;
-  /// Sends a state channel the writes of a step → settled. `before`: its contents.
-  virtual void change(std::uint64_t epoch, channel_change change, const channel_cell& before) = 0;
+  /// Runs a task → task_finished. `alone`: nothing else of its step is left to run. True: it was
+  /// short, and has run within this call; its result is in it.
+  virtual bool run(const task_ptr& task, bool alone) = 0;
+  /// Whether tasks have run within this turn for long enough. Then the host calls go_on() soon.
+  virtual bool turn_is_over() = 0;
+  /// Gives a state channel the writes of a step → settled; they may be moved out of `change`.
+  /// `before`: its contents.
+  virtual void change(std::uint64_t epoch, channel_change& change, const channel_cell& before) = 0;
   /// Saves → saved, with the same ticket, in order.
   virtual void save(save_request request, save_ack when, std::uint64_t ticket) = 0;
   virtual void emit(stream_part part) = 0;
@@ -86,7 +90,10 @@ public:
   explicit run_loop(loop_host& host) : host_{host} {}
 
   void begin(run_request request);
-  void task_finished(const task_ptr& task);
+  /// The caller's reference passes over where it can, so that the task's memory is used again.
+  void task_finished(task_ptr task);
+  /// The turn of turn_is_over() has come.
+  void go_on() { launch_more(); }
   /// A body started a task: it runs at once, in the same step.
   void call_started(const task_call_ptr& call);
   void settled(std::uint64_t epoch, channel_index channel, channel_cell cell, bool changed);
@@ -120,8 +127,17 @@ private:
   void tick();
   void open_step();
   void launch_more();
+  bool launch_next();
+  void finish_held_back();
+  bool caches(const step_slot& s) const;
+  /// Whether checkpoints get their ids when somebody asks. Without a saver mostly nobody does.
+  bool names_late() const noexcept { return !stored_ && shared_->graphs; }
+  const std::string& checkpoint_id();
+  void name_tasks();
   void plan_slots();
   task_ptr make_task(const step_slot& s, std::uint32_t place);
+  task_ptr new_scope();
+  void keep_scope(task_ptr scope);
   void give_input(detail::task_scope& task, const step_slot& s) const;
   void read_state(detail::task_scope& task) const;
   void give_answers(detail::task_scope& task) const;
@@ -176,6 +192,7 @@ private:
   void note_shown();
   void emit_values();
   void emit_checkpoint();
+  bool shows_tasks() const { return wants(stream_mode::tasks) || wants(stream_mode::debug); }
   void emit_task_start(const step_slot& s);
   void emit_cached_update(const step_slot& s);
   void pause_at_breakpoint(std::string status);
@@ -184,8 +201,9 @@ private:
   void fail(error why);
   void end(result<run_result> how);
   void complete();
-  run_result make_result() const;
+  run_result make_result();
   bool nested() const noexcept { return shared_->above != nullptr; }
+  /// Without ids while nobody has asked for that of the checkpoint.
   plan_context context_now() const { return {at_.checkpoint_id, shared_->ns, at_.step}; }
   // callbacks (run_callbacks.cpp); without callbacks, these do nothing
   using run_callback = void (lifecycle_callbacks::*)(const lifecycle_callbacks::event&);
@@ -193,8 +211,8 @@ private:
   void notify_end(const run_end& how);
   void notify_begin(const step_slot& s);
   void notify_end(const step_slot& s, bool cached = false);
-  lifecycle_callbacks::event lifecycle(std::string status) const;
-  lifecycle_callbacks::task_event task_lifecycle(const step_slot& s, bool cached) const;
+  lifecycle_callbacks::event lifecycle(std::string status);
+  lifecycle_callbacks::task_event task_lifecycle(const step_slot& s, bool cached);
   const graph_plan& plan() const { return *state_.plan; }
   const std::vector<std::string>& breakpoints(bool before) const;
 
@@ -216,6 +234,11 @@ private:
   run_step step_;
   step_apply apply_{state_, true};
   saving_book saving_;
+
+  bool launching_ = false;          // launch_more() is on the stack
+  std::vector<task_ptr> held_back_; // ran within launch_more() and are not done; see launch_next()
+  std::vector<task_ptr> spare_;     // scopes to use again
+  static constexpr std::size_t spare_max = 16;
 
   /// A part that waits until what it reports is durable.
   struct held_part {

@@ -63,7 +63,7 @@ void run_loop::emit_checkpoint() {
 }
 
 void run_loop::emit_task_start(const step_slot& s) {
-  if (s.plan.node == 0 || !(wants(stream_mode::tasks) || wants(stream_mode::debug)))
+  if (s.plan.node == 0 || !shows_tasks())
     return;
   value input;
   if (s.scope) {
@@ -96,7 +96,7 @@ const std::vector<std::string>& run_loop::breakpoints(bool before) const {
   return asked.empty() ? compiled : asked;
 }
 
-run_result run_loop::make_result() const {
+run_result run_loop::make_result() {
   detail::run_ending out;
   if (progress_.stopped && plan().functional)
     out.output = value::map();
@@ -106,7 +106,7 @@ run_result run_loop::make_result() const {
     out.output = read_output(state_, shown_);
   out.questions = progress_.questions;
   out.next = progress_.next;
-  out.checkpoint_id = at_.checkpoint_id;
+  out.checkpoint_id = checkpoint_id();
   out.drained = progress_.drained;
   out.paused = progress_.stopped;
   return run_result{std::move(out)};
@@ -198,6 +198,7 @@ void run_loop::complete() {
   for (const auto& held : held_)
     shared_->gate->drop(held.number);
   held_.clear();
+  held_back_.clear();
   saving_.forget_rest();
   crash_point("run.ended");
   phase_.enter(run_phase::idle);

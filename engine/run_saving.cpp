@@ -61,6 +61,10 @@ void run_loop::mark_answer_taken() {
 }
 
 void run_loop::put_checkpoint(std::string_view source, const std::vector<channel_index>* updated) {
+  if (names_late()) {
+    at_.checkpoint_id.clear();
+    return shared_->begin_step(++at_.step, {});
+  }
   auto before = std::exchange(at_.checkpoint_id, host_.next_checkpoint_id(at_.step));
   if (shared_->config.durability != durability::exit)
     at_.parent_id =

@@ -24,6 +24,42 @@ bool step_slot::wants_handler() const {
          && !ends_the_run(failure->code());
 }
 
+// A new member needs a line here.
+void step_slot::renew() {
+  plan.node = 0;
+  plan.push = false;
+  plan.index = 0;
+  plan.id.clear();
+  plan.arg = {};
+  plan.timeout.reset();
+  node = nullptr;
+  call.reset();
+  caller.reset();
+  handles = no_index;
+  handled = ended = false;
+  status = task_status::done;
+  scope.reset();
+  writes.clear();
+  failure.reset();
+  questions.clear();
+  upward.reset();
+  worker.reset();
+}
+
+step_slot& step_slots::add() {
+  if (used_ == all_.size())
+    all_.emplace_back();
+  return all_[used_++];
+}
+
+void step_slots::clear() {
+  if (all_.size() > kept_max)
+    all_.erase(all_.begin() + kept_max, all_.end());
+  for (std::size_t i = 0; i < std::min(used_, kept_max); ++i)
+    all_[i].renew();
+  used_ = 0;
+}
+
 void run_step::clear() {
   slots.clear();
   running = next = unfinished = unsettled = 0;
@@ -34,6 +70,8 @@ void run_step::clear() {
 
 void run_step::plan(const graph_plan& graph, std::vector<planned_task> tasks) {
   slots.clear();
+  named_ = 0;
+  slots.reserve(tasks.size());
   for (auto& t : tasks) {
     auto& s = add();
     s.node = &graph.nodes[t.node];
@@ -41,8 +79,10 @@ void run_step::plan(const graph_plan& graph, std::vector<planned_task> tasks) {
   }
 }
 
-step_slot& run_step::add() {
-  return slots.emplace_back();
+void run_step::name(const plan_context& at, const graph_plan& graph) {
+  for (; named_ < slots.size(); ++named_)
+    if (auto& s = slots[named_]; s.plan.id.empty())
+      s.plan.id = id_of(at, graph, s.plan);
 }
 
 step_slot* run_step::launch(std::size_t bound) {
@@ -150,16 +190,19 @@ std::vector<planned_task> run_step::ran() const {
 
 const std::vector<const step_slot*>& run_step::in_task_order(const graph_plan& graph) {
   ordered_.clear();
-  for (const auto& s : slots)
-    if (!s.call)
-      ordered_.push_back(&s);
+  ordered_.reserve(slots.size());
+  for (bool push : {false, true}) // as planned, a step has its sends first
+    for (const auto& s : slots)
+      if (!s.call && s.plan.push == push)
+        ordered_.push_back(&s);
   auto base = [this](const step_slot* s) -> const planned_task& {
     return s->handles == no_index ? s->plan : slots[s->handles].plan;
   };
-  if (ordered_.size() > 1)
-    std::stable_sort(ordered_.begin(), ordered_.end(), [&](const step_slot* a, const step_slot* b) {
-      return task_order{}(graph, base(a), base(b));
-    });
+  auto before = [&](const step_slot* a, const step_slot* b) {
+    return task_order{}(graph, base(a), base(b));
+  };
+  if (!std::is_sorted(ordered_.begin(), ordered_.end(), before))
+    std::stable_sort(ordered_.begin(), ordered_.end(), before);
   return ordered_;
 }
 
@@ -174,7 +217,7 @@ const std::vector<applied_task>& run_step::applied(const graph_plan& graph) {
 
 std::string run_step::path_of(const step_slot& s) const {
   if (s.call)
-    return call_path_str(s.caller_path, s.call_number);
+    return call_path_str(s.caller->path, s.caller->number);
   if (s.handles != no_index)
     return handler_path_str(path_of(slots[s.handles]));
   return task_path_str(s.plan.push ? push_path(s.plan.index) : pull_path(s.node->name));
@@ -183,14 +226,14 @@ std::string run_step::path_of(const step_slot& s) const {
 std::string run_step::namespace_of(const step_slot& s, const std::string& run_ns) const {
   if (s.handles != no_index)
     return task_namespace(namespace_of(slots[s.handles], run_ns), s.node->name, s.plan.id);
-  return task_namespace(s.call ? s.caller_ns : run_ns, s.node->name, s.plan.id);
+  return task_namespace(s.call ? s.caller->ns : run_ns, s.node->name, s.plan.id);
 }
 
 value run_step::workers() const {
   std::vector<value::map_init> out;
   for (const auto& s : slots)
-    if (!s.worker.empty())
-      out.emplace_back(s.plan.id, s.worker);
+    if (s.worker)
+      out.emplace_back(s.plan.id, *s.worker);
   return out.empty() || out.size() > limits::metadata_workers_max ? value{}
                                                                   : value::map(std::move(out));
 }

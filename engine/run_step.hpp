@@ -10,8 +10,10 @@
 #include "engine/apply.hpp"
 #include "tasks/task_scope.hpp"
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,24 +23,49 @@ namespace troupe {
 /// A failure that is not the task's own: it ends the run, and the task runs again on resume.
 bool ends_the_run(errc code) noexcept;
 
-/// One task of the step.
+/// A member that few slots have: a pointer to it, as an optional.
+template <class T> class seldom {
+public:
+  seldom() = default;
+  template <std::convertible_to<T> U>
+  seldom(U&& x) : at_{std::make_unique<T>(std::forward<U>(x))} {}
+  seldom(std::optional<T> x) : at_{x ? std::make_unique<T>(*std::move(x)) : nullptr} {}
+  explicit operator bool() const noexcept { return at_ != nullptr; }
+  T& operator*() const noexcept { return *at_; }
+  T* operator->() const noexcept { return at_.get(); }
+  std::optional<T> copy() const { return at_ ? std::optional<T>{*at_} : std::nullopt; }
+  void reset() noexcept { at_.reset(); }
+
+private:
+  std::unique_ptr<T> at_;
+};
+
+/// The origin of a task that a body started.
+struct caller_facts {
+  std::uint32_t number = 0; // the task's place among its caller's tasks, all attempts
+  std::string path;         // of its caller
+  std::string ns;           // of its caller
+};
+
+/// One task of the step. A large step has many: what few of them need is kept elsewhere.
 struct step_slot {
   planned_task plan;
   const plan_node* node = nullptr;
   task_call_ptr call = nullptr;     // of a task that a body started
-  std::uint32_t call_number = 0;    // likewise: its place among its caller's tasks, all attempts
-  std::string caller_path = {};     // likewise: the path of its caller
-  std::string caller_ns = {};       // and its namespace
+  seldom<caller_facts> caller = {}; // likewise
   std::uint32_t handles = no_index; // the slot whose failure it handles
   bool handled = false;             // it failed, and a handler took over
-  task_ptr scope = nullptr;         // null for a task that has its writes already
-  task_write_list writes = {};
   bool ended = false;
   task_status status = task_status::done;
-  std::optional<error> failure = std::nullopt;
+  task_ptr scope = nullptr; // null for a task that does not run now
+  task_write_list writes = {};
+  seldom<error> failure = {};
   std::vector<interrupt> questions = {};
-  std::optional<command> upward = std::nullopt;
-  std::string worker = {}; // the worker that ran it; empty: this process
+  seldom<command> upward = {};
+  seldom<std::string> worker = {}; // the worker that ran it; none: this process
+
+  /// Back to the state of a new slot, but for the memory of its writes.
+  void renew();
 
   /// Whether its end ends the run, and nothing of the task is stored.
   bool bubbles() const;
@@ -46,10 +73,32 @@ struct step_slot {
   bool wants_handler() const;
 };
 
+/// The slots of a step, as a vector. The first ones keep their memory from step to step.
+class step_slots {
+public:
+  step_slot& add();
+  void clear();
+  void reserve(std::size_t count) { all_.reserve(count); }
+
+  std::size_t size() const noexcept { return used_; }
+  bool empty() const noexcept { return used_ == 0; }
+  step_slot& operator[](std::size_t i) noexcept { return all_[i]; }
+  const step_slot& operator[](std::size_t i) const noexcept { return all_[i]; }
+  auto begin() noexcept { return all_.data(); }
+  auto end() noexcept { return all_.data() + used_; }
+  auto begin() const noexcept { return all_.data(); }
+  auto end() const noexcept { return all_.data() + used_; }
+
+private:
+  static constexpr std::size_t kept_max = 128;
+  std::vector<step_slot> all_;
+  std::size_t used_ = 0;
+};
+
 /// The open step. A run clears it; the vectors keep their memory from step to step.
 class run_step {
 public:
-  std::vector<step_slot> slots; // grows while the step is open
+  step_slots slots; // grows while the step is open
   std::size_t running = 0;
   std::size_t next = 0; // the first slot that was not looked at for launching
   std::size_t unfinished = 0;
@@ -61,13 +110,15 @@ public:
   void clear();
   /// A slot for each planned task.
   void plan(const graph_plan& graph, std::vector<planned_task> tasks);
+  /// Gives ids to the tasks that have none.
+  void name(const plan_context& at, const graph_plan& graph);
   /// The slots are complete, and none is launched yet.
   void open() noexcept {
     next = running = unfinished = 0;
     asked_to_end_ = false;
   }
 
-  step_slot& add();
+  step_slot& add() { return slots.add(); }
   /// The slot that may begin next, or null. Places are bounded by `bound`.
   step_slot* launch(std::size_t bound);
   /// Tasks that wait for their turn do not begin.
@@ -95,7 +146,8 @@ public:
   /// The tasks of the step without those that bodies started.
   std::vector<planned_task> ran() const;
 
-  /// Slots in the order in which their writes are applied. Valid until the step changes.
+  /// Slots without those that bodies started, in the order in which their writes are applied. Valid
+  /// until the step changes.
   const std::vector<const step_slot*>& in_task_order(const graph_plan& graph);
   const std::vector<applied_task>& applied(const graph_plan& graph);
 
@@ -107,6 +159,7 @@ public:
 
 private:
   bool asked_to_end_ = false;
+  std::uint32_t named_ = 0;               // the first slots, so many, have ids
   std::vector<const step_slot*> ordered_; // scratch of in_task_order
   std::vector<applied_task> applied_;     // scratch of applied
 };

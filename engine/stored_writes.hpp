@@ -34,6 +34,11 @@ struct stored_writes {
   task_write_list outside;                               // the null task's, without answers
   std::optional<value> answer; // the null task's plain answer, unless a task took it
 
+  void clear() {
+    tasks.clear();
+    outside.clear();
+    answer.reset();
+  }
   const task_record* find(std::string_view task_id) const;
   /// The questions of all waiting tasks, each once, in the order of their tasks' ids.
   std::vector<interrupt> waiting() const;

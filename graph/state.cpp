@@ -5,7 +5,10 @@
 #include <troupe/run_input.hpp>
 #include <troupe/state.hpp>
 
+#include "graph/value_node.hpp"
+
 #include <algorithm>
+#include <iterator>
 
 namespace troupe {
 namespace {
@@ -105,9 +108,15 @@ template <class T> std::vector<destination> destinations_of(T names_or_sends) {
 } // namespace
 
 destinations::destinations() noexcept = default;
-destinations::destinations(const char* node) : list_{destination{std::string{node}}} {}
-destinations::destinations(std::string node) : list_{destination{std::move(node)}} {}
-destinations::destinations(send s) : list_{destination{std::move(s)}} {}
+destinations::destinations(const char* node) {
+  list_.emplace_back(std::in_place_type<std::string>, node);
+}
+destinations::destinations(std::string node) {
+  list_.emplace_back(std::move(node));
+}
+destinations::destinations(send s) {
+  list_.emplace_back(std::move(s));
+}
 destinations::destinations(std::initializer_list<const char*> nodes)
   : list_{destinations_of(std::vector<std::string>(nodes.begin(), nodes.end()))} {}
 destinations::destinations(std::vector<std::string> nodes)
@@ -236,10 +245,9 @@ timeout_policy read_timeout(const value& v) {
 
 // The third part is troupe's own: the send's time-out, when it has one.
 value value_traits<send>::to(const send& s) {
-  std::vector<value> parts{value(s.node), s.arg};
-  if (s.timeout)
-    parts.push_back(timeout_value(*s.timeout));
-  return value::extension(value_kind::send, value::list(std::move(parts)));
+  value parts[] = {value(s.node), s.arg, s.timeout ? timeout_value(*s.timeout) : value{}};
+  auto count = std::size(parts) - (s.timeout ? 0 : 1);
+  return value::extension(value_kind::send, value_access::list({parts, count}));
 }
 
 send value_traits<send>::from(const value& v) {

@@ -194,6 +194,22 @@ std::string task_id(std::string_view checkpoint_id, std::span<const std::string_
   return uuid_text(h.digest());
 }
 
+std::string node_task_id(const plan_context& at, std::string_view node, std::string_view suffix) {
+  const decimal step{at.step};
+  if (at.checkpoint_ns.empty()) {
+    const std::string_view parts[] = {node, step, suffix};
+    return task_id(at.checkpoint_id, parts);
+  }
+  const std::string_view parts[] = {at.checkpoint_ns, "|", node, step, suffix};
+  return task_id(at.checkpoint_id, parts);
+}
+
+std::string sent_task_id(const plan_context& at, std::string_view node, std::uint32_t index) {
+  std::string suffix{node};
+  suffix.append(push).append(std::string_view{decimal{index}});
+  return node_task_id(at, node, suffix);
+}
+
 std::string interrupt_id(std::string_view task_ns, std::size_t answers) {
   hasher h;
   h.add(task_ns);

@@ -21,6 +21,19 @@ std::string xxh3_128_hex(std::string_view bytes);
 /// Source: langgraph/pregel/_algo.py, _xxhash_str.
 std::string task_id(std::string_view checkpoint_id, std::span<const std::string_view> parts);
 
+/// The parts of the ids of a step's tasks that do not depend on the task.
+struct plan_context {
+  std::string_view checkpoint_id; // the checkpoint the step starts from
+  std::string_view checkpoint_ns; // "" for the root
+  std::int64_t step = 0;          // super-steps, from -1: of the checkpoint the step makes
+};
+
+/// The id of a task of this node. `suffix`: the end of its hash, for a task that a channel triggers
+/// plan_node::pull_suffix.
+std::string node_task_id(const plan_context& at, std::string_view node, std::string_view suffix);
+/// The id of the task that the send at this index starts.
+std::string sent_task_id(const plan_context& at, std::string_view node, std::uint32_t index);
+
 /// uuid5 with a UUID as namespace.
 /// Source: langgraph/pregel/main.py, Pregel.bulk_update_state (task ids).
 std::string uuid5(std::string_view namespace_uuid, std::string_view name);

@@ -34,7 +34,8 @@ value context::interrupt(const value& question, const value& response_schema) {
   if (asked >= task.answers.size()) {
     auto answer = task.run->take_answer();
     if (!answer)
-      leave_to_ask(task, {{interrupt_id(task.ns, task.answers.size()), question, response_schema}});
+      leave_to_ask(task,
+                   {{interrupt_id(task.ns(), task.answers.size()), question, response_schema}});
     task.answers.push_back(std::move(*answer));
   }
   task.answered = asked + 1;
@@ -52,7 +53,7 @@ void context::write(const value& part) {
   if (!scope_->over() && scope_->run->wants(stream_mode::custom))
     stream_from_body(*scope_,
                      {stream_mode::custom,
-                      scope_->run->config.subgraphs ? split_namespace(scope_->checkpoint_ns)
+                      scope_->run->config.subgraphs ? split_namespace(scope_->checkpoint_ns())
                                                     : std::vector<std::string>{},
                       part, 0});
 }
@@ -100,10 +101,10 @@ const value& context::previous() const noexcept {
   return scope_->previous;
 }
 const std::string& context::checkpoint_ns() const noexcept {
-  return scope_->ns;
+  return scope_->ns();
 }
 const std::string& context::checkpoint_id() const noexcept {
-  return scope_->run->checkpoint_id;
+  return scope_->run->open_checkpoint();
 }
 
 void context::request_drain(std::string reason) {
@@ -126,7 +127,7 @@ const std::string& context::node() const noexcept {
   return scope_->node->name;
 }
 const std::string& context::task_id() const noexcept {
-  return scope_->id;
+  return scope_->id();
 }
 std::int64_t context::step() const noexcept {
   return scope_->step;
@@ -151,7 +152,7 @@ run_config context::config() const {
   run_config out;
   out.thread_id = run.config.thread_id;
   out.checkpoint_id = checkpoint_id();
-  out.checkpoint_ns = scope_->ns;
+  out.checkpoint_ns = scope_->ns();
   out.durability = run.config.durability;
   out.store_history = run.config.store_history;
   out.recursion_limit = steps_max(run.config);

@@ -158,7 +158,8 @@ error pool_refused(const detail::task_scope& task) {
 }
 
 void execute_body(detail::task_scope& task) {
-  task.began = std::chrono::steady_clock::now();
+  if (task.began == std::chrono::steady_clock::time_point{})
+    task.began = std::chrono::steady_clock::now();
   context ctx{task};
   if (!may_begin(task))
     return;

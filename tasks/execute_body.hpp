@@ -28,7 +28,8 @@ bool needs_pool(const detail::task_scope& task) noexcept;
 /// The failure of a task whose body the pool refused.
 error pool_refused(const detail::task_scope& task);
 
-/// Runs a plain body to its end, with its routes, and fills in the result. Never throws.
+/// Runs a plain body to its end, with its routes, and fills in the result. Never throws. The task
+/// began now, unless its `began` is set.
 void execute_body(detail::task_scope& task);
 
 /// The two halves around a coroutine body; neither throws. First, start_body() puts the body into

@@ -4,6 +4,8 @@
 #include "channels/typed_write.hpp"
 #include "tasks/execute_body.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 
 namespace troupe {
@@ -34,14 +36,17 @@ public:
       node_{*task.node} {}
 
   task_write_list map(const node_output& output) {
+    writes_ = std::move(task_.writes); // for its memory
+    writes_.clear();
     if (task_.call || plan_.functional)
       return map_function(output);
+    writes_.reserve(output.parts.size() + node_.writes.size() + node_.routes.size());
     for (const auto& part : output.parts)
       write_state(part);
     for (const auto& part : output.parts)
       write_control(part);
     for (const auto& w : node_.writes)
-      writes_.push_back({w.channel, w.val, {}});
+      write(w.channel, w.val);
     if (!node_.routes.empty())
       settle_messages();
     for (const auto& route : node_.routes)
@@ -62,6 +67,12 @@ private:
         }
     }
     return std::move(writes_);
+  }
+
+  void write(channel_index channel, value v) {
+    auto& w = writes_.emplace_back();
+    w.channel = channel;
+    w.val = std::move(v);
   }
 
   bool is_start() const { return &node_ == plan_.nodes.data(); }
@@ -93,19 +104,19 @@ private:
   void write_whole(const state_update& update) {
     const auto& list = update.entries();
     bool bare = list.size() == 1 && list[0].first == names::root;
-    writes_.push_back({plan_.stream_keys[0], bare ? list[0].second : update.to_value(), {}});
+    write(plan_.stream_keys[0], bare ? list[0].second : update.to_value());
   }
 
   void write_entries(const state_update& update, bool must_be_map) {
     std::size_t first = writes_.size();
-    writes_.reserve(first + update.entries().size() + node_.writes.size());
+    writes_.reserve(first + update.entries().size() + node_.writes.size() + node_.routes.size());
     for (const auto& [name, v] : update.entries()) {
       if (must_be_map && name == names::root)
         throw no_update(v);
       if (auto c = plan_.find_channel(name); may_write(c)) {
         if (auto why = find_misfit(plan_.channels[c].spec, v))
           throw misfit(name, *why);
-        writes_.push_back({c, v, {}});
+        write(c, v);
       }
     }
     if (is_start() && writes_.size() - first > 1)
@@ -161,14 +172,14 @@ private:
     if (auto* s = std::get_if<send>(&to)) {
       if (!plan_.leads_to(s->node))
         lost(s->node);
-      writes_.push_back({plan_.tasks, value::of(*s), {}});
+      write(plan_.tasks, value::of(*s));
       return;
     }
     const auto& name = std::get<std::string>(to);
     if (name == END)
       return;
     if (auto n = plan_.find_node(name); n != no_index && n != 0) {
-      writes_.push_back({plan_.nodes[n].branch, {}, {}});
+      write(plan_.nodes[n].branch, {});
     } else {
       lost(name);
       writes_.push_back({no_index, {}, std::string{names::branch_prefix} + name});
@@ -225,11 +236,12 @@ private:
     if (it == task_.route_cells.end())
       return;
     auto cell = it->second;
-    std::vector<value> own;
+    boost::container::small_vector<value, 4> own;
     for (const auto& w : writes_)
       if (w.channel == c)
         own.push_back(w.val);
-    if (auto changed = update_channel(channel.spec, channel.name, cell, own); !changed)
+    if (auto changed = update_channel(channel.spec, channel.name, cell, {own.data(), own.size()});
+        !changed)
       throw changed.error();
     if (channel_available(channel.spec, cell))
       out.push_back({channel.name, read_channel(channel.spec, cell)});

@@ -66,7 +66,7 @@ value message_part(const detail::task_scope& task, const value& message) {
   metadata.emplace_back("langgraph_node", task.node->name);
   metadata.emplace_back("langgraph_triggers", value::list(std::move(triggers)));
   metadata.emplace_back("langgraph_path", path_of(task));
-  metadata.emplace_back("langgraph_checkpoint_ns", task.ns);
+  metadata.emplace_back("langgraph_checkpoint_ns", task.ns());
   return value::list({message, value::map(std::move(metadata))});
 }
 

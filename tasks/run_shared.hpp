@@ -140,13 +140,16 @@ struct run_shared {
   value addressed;
 
   // -- changed by the coordinator between steps; a task that was given up may read them then
-  std::string checkpoint_id;    // the open step starts from it
   std::optional<bool> resuming; // passed to subgraphs; nullopt after the first step
   struct step_facts {
     std::string checkpoint_id;
     std::optional<bool> resuming;
   };
-  void begin_step(const std::string& from_checkpoint);
+  /// Without a saver the checkpoint that the step starts from gets an id when somebody asks:
+  /// `from_checkpoint` is empty then.
+  void begin_step(std::int64_t step, const std::string& from_checkpoint);
+  /// The id of the checkpoint that the open step starts from. Thread: any.
+  const std::string& open_checkpoint();
   void set_resuming(std::optional<bool> told);
   step_facts open_step();
 
@@ -181,7 +184,11 @@ struct run_shared {
 private:
   const run_shared& root() const noexcept { return above ? above->root() : *this; }
 
+  const std::string& name_checkpoint();
+
   std::mutex mutex_;
+  std::string checkpoint_id_; // the open step starts from it; empty: not made yet
+  std::int64_t step_ = -1;    // the open step
   std::optional<value> answer_;
   std::string made_id_;                             // of a root; empty: not made
   mutable std::atomic<std::uint64_t> newest_id_{0}; // used in a root only

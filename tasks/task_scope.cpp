@@ -1,6 +1,8 @@
 // The parts of a task that more than one thread may touch, and its next attempt.
 #include "tasks/task_scope.hpp"
 
+#include "graph/checkpoint_ns.hpp"
+
 #include <algorithm>
 #include <random>
 
@@ -12,6 +14,75 @@ void task_scope::sign_of_life() noexcept {
   if (timeout.idle_timeout.count() != 0 && timeout.refresh_on == refresh_on::auto_)
     progress_ns.store(std::chrono::steady_clock::now().time_since_epoch().count(),
                       std::memory_order_relaxed);
+}
+
+const std::string& task_scope::id() const {
+  std::lock_guard lock{mutex_};
+  if (id_.empty()) {
+    const plan_context at{run->open_checkpoint(), run->ns, step};
+    id_ = sent ? sent_task_id(at, node->name, sent_index)
+               : node_task_id(at, node->name, node->pull_suffix);
+  }
+  return id_;
+}
+
+const std::string& task_scope::ns() const {
+  const auto& own = id();
+  std::lock_guard lock{mutex_};
+  if (ns_.empty())
+    ns_ = task_namespace(checkpoint_ns(), node->name, own);
+  return ns_;
+}
+
+void task_scope::identify(std::string id, std::string ns) {
+  id_ = std::move(id);
+  ns_ = std::move(ns);
+}
+
+// Most tasks leave most members as they are, so looking comes before clearing. A new member needs a
+// line here.
+void task_scope::renew() {
+  run.reset();
+  node = nullptr;
+  index = no_index;
+  slot = sent_index = child = 0;
+  epoch = 0;
+  step = stop = 0;
+  spread = sent = for_home = may_block = admitted = false;
+  input = state_view{std::move(input).take_entries()};
+  whole = {};
+  route_cells.clear();
+  metadata = {};
+  answers.clear();
+  timeout = {};
+  handled.reset();
+  previous = {};
+  call.reset();
+  input_order.clear();
+  attempt = 1;
+  for (auto* flag : {&given_up, &learned_to_end, &should_end, &left_to_ask})
+    flag->store(false, std::memory_order_relaxed);
+  first_attempt = {};
+  began = {};
+  started_ns = 0;
+  host = nullptr;
+  progress_ns.store(0, std::memory_order_relaxed);
+  id_.clear();
+  ns_.clear();
+  checkpoint_ns_.clear();
+  status = task_status::done;
+  graphs = calls = 0;
+  writes.clear();
+  early.clear();
+  failure.reset();
+  questions.clear();
+  upward.reset();
+  asked = answered = 0;
+  took = {};
+  worker.clear();
+  if (stop_inner_)
+    stop_inner_ = nullptr;
+  stops_.clear();
 }
 
 void task_scope::inner_runs(std::function<void()> stop) {
@@ -88,9 +159,8 @@ task_ptr next_attempt(const detail::task_scope& failed) {
   next->run = failed.run;
   next->node = failed.node;
   next->index = failed.index;
-  next->id = failed.id;
-  next->ns = failed.ns;
-  next->checkpoint_ns = failed.checkpoint_ns;
+  next->identify(failed.id(), failed.ns());
+  next->set_checkpoint_ns(failed.checkpoint_ns());
   next->slot = failed.slot;
   next->child = failed.child;
   next->epoch = failed.epoch;
@@ -98,6 +168,7 @@ task_ptr next_attempt(const detail::task_scope& failed) {
   next->stop = failed.stop;
   next->spread = failed.spread;
   next->sent = failed.sent;
+  next->sent_index = failed.sent_index;
   next->for_home = failed.for_home;
   next->input = failed.input;
   next->whole = failed.whole;
@@ -147,9 +218,23 @@ void run_shared::give_answer(value answer) {
   answer_ = std::move(answer);
 }
 
-void run_shared::begin_step(const std::string& from_checkpoint) {
+void run_shared::begin_step(std::int64_t step, const std::string& from_checkpoint) {
   std::lock_guard lock{mutex_};
-  checkpoint_id = from_checkpoint;
+  step_ = step;
+  checkpoint_id_ = from_checkpoint;
+}
+
+const std::string& run_shared::name_checkpoint() {
+  if (checkpoint_id_.empty() && graphs) {
+    checkpoint_id_ = graphs->next_checkpoint_id(step_ - 1, newest_id());
+    saw_id(checkpoint_id_);
+  }
+  return checkpoint_id_;
+}
+
+const std::string& run_shared::open_checkpoint() {
+  std::lock_guard lock{mutex_};
+  return name_checkpoint();
 }
 
 void run_shared::saw_id(std::uint64_t ticks) noexcept {
@@ -165,7 +250,7 @@ void run_shared::set_resuming(std::optional<bool> told) {
 
 run_shared::step_facts run_shared::open_step() {
   std::lock_guard lock{mutex_};
-  return {checkpoint_id, resuming};
+  return {name_checkpoint(), resuming};
 }
 
 void run_shared::forget_answer() {

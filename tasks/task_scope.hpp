@@ -44,18 +44,13 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   // -- given by the coordinator
   std::shared_ptr<run_shared> run;
   const plan_node* node = nullptr;
-  node_index index = no_index; // of the node; no_index for a task that a body started
-  std::uint32_t slot = 0;      // of the step's task list
-  std::string id;
-  std::string ns;            // NODE:ID, with the namespaces above it
-  std::string checkpoint_ns; // of its graph; for a started task, its caller's ns
-  std::uint64_t epoch = 0;   // the coordinator's step; a late answer has an old epoch
-  std::int64_t step = 0;     // super-steps, from -1
-  std::int64_t stop = 0;     // the step at which the recursion limit ends the run
-  std::uint32_t child = 0;   // which of the node's actors runs it
-  bool spread = false;       // a graph that is long enough to be worth another thread
-  bool sent = false;         // started by a send
-  bool for_home = false;     // of another process, which decides about attempts and time-outs
+  node_index index = no_index;  // of the node; no_index for a task that a body started
+  std::uint32_t slot = 0;       // of the step's task list
+  std::uint64_t epoch = 0;      // the coordinator's step; a late answer has an old epoch
+  std::int64_t step = 0;        // super-steps, from -1
+  std::int64_t stop = 0;        // the step at which the recursion limit ends the run
+  std::uint32_t child = 0;      // which of the node's actors runs it
+  std::uint32_t sent_index = 0; // the place of the send that started it
   state_view input;
   value whole; // the input as stream modes show it; set only when one is read
   // The cells that routes and context::graph_state() read, frozen.
@@ -67,6 +62,9 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   value previous;                       // for an entrypoint: the value that the last run saved
   task_call_ptr call;                   // set for a started task
   std::vector<std::string> input_order; // START: the keys of the input in its order; may be empty
+  bool spread = false;                  // a graph that is long enough to be worth another thread
+  bool sent = false;                    // started by a send
+  bool for_home = false; // of another process, which decides about attempts and time-outs
 
   // -- of this attempt
   std::uint32_t attempt = 1;
@@ -80,6 +78,25 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   std::int64_t started_ns = 0;              // steady clock; set for attempts with a time-out
   body_host* host = nullptr;                // set for a coroutine body
   std::atomic<std::int64_t> progress_ns{0}; // steady clock, of the last sign of life
+
+  // -- identity: made when somebody asks, since most tasks without a saver are never asked
+
+  /// Its id, and its namespace: NODE:ID, with the namespaces above it. Thread: any.
+  const std::string& id() const;
+  const std::string& ns() const;
+  /// The namespace of its graph; for a started task, its caller's ns().
+  const std::string& checkpoint_ns() const noexcept {
+    return checkpoint_ns_.empty() ? run->ns : checkpoint_ns_;
+  }
+  /// Sets what is known already, before other threads know the task.
+  /// Shape:  an empty `ns` follows from the id and checkpoint_ns(), an empty `checkpoint_ns` is the
+  ///         run's.
+  void identify(std::string id, std::string ns);
+  void set_checkpoint_ns(std::string checkpoint_ns) { checkpoint_ns_ = std::move(checkpoint_ns); }
+
+  /// Back to the state of a new scope, but for the memory of its lists. Only for the owner of the
+  /// last reference.
+  void renew();
 
   // -- filled in by the body's run
   task_status status = task_status::done;
@@ -111,7 +128,10 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   void forget(const void* who);
 
 private:
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  mutable std::string id_; // empty: not made yet
+  mutable std::string ns_; // likewise
+  std::string checkpoint_ns_;
   std::function<void()> stop_inner_;
   std::vector<std::pair<const void*, std::function<void()>>> stops_;
 };

@@ -42,6 +42,11 @@ public:
   bool by_field() const noexcept { return fields_; }
   /// The channels that have a value, in the order of the input schema.
   state_update to_update() const;
+  /// For the engine: an empty list that keeps the memory of this view's entries.
+  std::vector<entry> take_entries() && noexcept {
+    entries_.clear();
+    return std::move(entries_);
+  }
 
 private:
   std::vector<entry> entries_;

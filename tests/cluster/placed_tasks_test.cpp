@@ -39,7 +39,7 @@ struct placing_home {
     task->run = run;
     task->index = run->plan->find_node("far");
     task->node = &run->plan->nodes[task->index];
-    task->ns = "far:1";
+    task->identify("1", "far:1");
     placed = std::make_shared<cluster::placed_task>(
       shared, task, [this] { ++begun; }, [this] { ++ends; });
   }

@@ -6,6 +6,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <thread>
 
@@ -82,6 +84,42 @@ void check_lines(const diary& of, const lines& expected) {
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(coordinator_run_facts)
+
+BOOST_AUTO_TEST_CASE(without_a_saver_tasks_have_ids_as_soon_as_one_of_them_asks) {
+  struct facts {
+    std::string checkpoint, task, ns;
+  };
+  std::map<std::string, std::vector<facts>> seen;
+  std::mutex mutex;
+  state_graph<> g{{{"n", sum}}};
+  auto look = [&seen, &mutex](const state_view&, context& ctx) {
+    std::lock_guard lock{mutex};
+    seen[ctx.node()].push_back({ctx.checkpoint_id(), ctx.task_id(), ctx.checkpoint_ns()});
+    return state_update{{"n", 1}};
+  };
+  for (const char* name : {"a", "b", "late"})
+    g.add_node(name, look);
+  g.add_node("quiet", [] {});
+  g.add_edge(START, "a");
+  g.add_edge(START, "b");
+  g.add_edge("a", "quiet");
+  g.add_edge("quiet", "late");
+  runtime rt;
+  auto app = rt.load(g.compile());
+  for (int run = 0; run < 3; ++run) { // from the second one on, the tasks are known to be short
+    seen.clear();
+    auto result = app.invoke(value::map({{"n", 0}}));
+    const auto &a = seen["a"].at(0), &b = seen["b"].at(0), &late = seen["late"].at(0);
+    BOOST_TEST(a.checkpoint.size() == 36u);
+    BOOST_TEST(a.checkpoint == b.checkpoint);
+    BOOST_TEST(a.checkpoint < late.checkpoint);
+    BOOST_TEST(late.checkpoint < result.checkpoint_id());
+    BOOST_TEST(a.task.size() == 36u);
+    BOOST_TEST(a.task != b.task);
+    BOOST_TEST(a.ns == "a:" + a.task);
+    BOOST_TEST(late.ns == "late:" + late.task);
+  }
+}
 
 BOOST_AUTO_TEST_CASE(a_body_reads_the_config_of_its_run) {
   runtime rt{with_memory()};

@@ -56,6 +56,20 @@ state_graph<> fan() {
 
 BOOST_AUTO_TEST_SUITE(engine_plan)
 
+BOOST_AUTO_TEST_CASE(an_id_that_is_made_later_is_the_one_that_is_made_at_once) {
+  plan_probe p{fan()};
+  p.arm("branch:to:a");
+  p.arm("__pregel_tasks", value::list({value::of(send{"b", value(1)}), value::of(send{"c"})}));
+  auto at_once = p.plan();
+  auto later = plan_next_tasks(p.state, {}, nullptr);
+  BOOST_REQUIRE(at_once.size() == 3u);
+  BOOST_REQUIRE(later.size() == 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    BOOST_TEST(later[i].id.empty());
+    BOOST_TEST(id_of({p.at_id, p.ns, p.step}, *p.state.plan, later[i]) == at_once[i].id);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_node_that_never_ran_is_triggered_by_any_available_channel) {
   plan_probe p{fan()};
   BOOST_TEST(!triggered(p.state, p.node("a")));

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <random>
+#include <stdexcept>
 
 namespace troupe {
 namespace {
@@ -35,10 +36,22 @@ struct hand_host : loop_host {
   run_loop loop{*this};
   int ids = 0;
   int given_up = 0;
+  bool at_once = false; // tasks run within run()
+  int ran = 0;          // how many did
+  int turn_tasks = 0;   // after so many a turn is over; 0: never
   std::chrono::nanoseconds clock{0};
 
-  void run(task_ptr task, bool) override { tasks.push_back(std::move(task)); }
-  void change(std::uint64_t epoch, channel_change change, const channel_cell& before) override {
+  bool run(const task_ptr& task, bool) override {
+    if (at_once) {
+      execute_body(*task);
+      ++ran;
+      return true;
+    }
+    tasks.push_back(task);
+    return false;
+  }
+  bool turn_is_over() override { return turn_tasks > 0 && ran % turn_tasks == 0; }
+  void change(std::uint64_t epoch, channel_change& change, const channel_cell& before) override {
     auto cell = before;
     const auto& channel = plan->channels[change.channel];
     auto changed = update_channel(channel.spec, channel.name, cell, change.writes);
@@ -335,6 +348,90 @@ BOOST_AUTO_TEST_CASE(an_aborted_run_ends_at_once_and_late_answers_are_dropped) {
   host.finish(late);
   host.loop.saved(1, {});
   BOOST_TEST(!host.loop.active());
+}
+
+BOOST_AUTO_TEST_CASE(a_long_run_of_short_tasks_takes_no_more_stack_than_a_short_one) {
+  constexpr std::int64_t steps = 50'000;
+  state_graph<> g{{{"n", last_value}}};
+  g.add_node("count", [](const state_view& s) {
+    return state_update{{"n", s["n"].is_int() ? s["n"].as_int() + 1 : 1}};
+  });
+  g.add_edge(START, "count");
+  g.add_conditional_edges("count", [](const state_view& s) {
+    return s["n"].as_int() < steps ? "count" : END;
+  });
+  hand_host host;
+  host.at_once = true;
+  host.begin(g.compile(), false, durability::async, steps + 10);
+  BOOST_REQUIRE(host.how.has_value());
+  BOOST_TEST(host.how->value().value()["n"] == value(steps));
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_fails_at_once_does_not_keep_its_siblings_from_running) {
+  std::vector<std::string> ran;
+  state_graph<> g{{{"log", append}}};
+  for (const char* name : {"a", "b", "c"}) {
+    g.add_node(name, [name, &ran] {
+      ran.push_back(name);
+      if (*name == 'a')
+        throw std::runtime_error{"no"};
+      return state_update{{"log", words({name})}};
+    });
+    g.add_edge(START, name);
+  }
+  hand_host host;
+  host.at_once = true;
+  host.begin(g.compile(), true, durability::async);
+  host.acknowledge_all();
+  BOOST_TEST(ran == (std::vector<std::string>{"a", "b", "c"}), boost::test_tools::per_element());
+  BOOST_REQUIRE(host.how.has_value());
+  BOOST_TEST((host.how->error().code() == errc::node_failed));
+}
+
+BOOST_AUTO_TEST_CASE(the_tasks_of_a_step_wait_while_other_messages_have_their_turn) {
+  state_graph<> g{{{"sum", sum}}};
+  g.add_node("w", [] { return state_update{{"sum", 1}}; });
+  g.add_conditional_edges(START, [](const state_view&) {
+    return std::vector<send>(5, send{"w", value{}});
+  });
+  hand_host host;
+  host.at_once = true;
+  host.turn_tasks = 2;
+  host.begin(g.compile(), false, durability::async);
+  BOOST_TEST(host.ran == 2); // START and one of five
+  host.loop.go_on();
+  BOOST_TEST(host.ran == 4);
+  BOOST_TEST(!host.how.has_value());
+  host.loop.go_on();
+  BOOST_TEST(host.ran == 6);
+  BOOST_REQUIRE(host.how.has_value());
+  BOOST_TEST(host.how->value().value()["sum"] == value(5));
+}
+
+BOOST_AUTO_TEST_CASE(the_memory_of_a_task_is_used_again_unless_somebody_still_knows_the_task) {
+  std::vector<detail::task_scope*> seen;
+  std::vector<task_ptr> kept;
+  state_graph<> g{{{"log", append}}};
+  const char* before = START;
+  for (const char* name : {"a", "b", "c"}) {
+    g.add_node(name, [name, &seen, &kept](const state_view&, context& ctx) {
+      seen.push_back(&ctx.scope());
+      if (*name == 'b')
+        kept.push_back(ctx.scope().shared_from_this());
+      return state_update{{"log", words({name})}};
+    });
+    g.add_edge(before, name);
+    before = name;
+  }
+  hand_host host;
+  host.at_once = true;
+  host.begin(g.compile(), false, durability::async);
+  BOOST_REQUIRE(host.how.has_value());
+  BOOST_TEST(host.how->value().value()["log"] == words({"a", "b", "c"}));
+  BOOST_REQUIRE(seen.size() == 3u);
+  BOOST_TEST(seen[0] == seen[1]);
+  BOOST_TEST(seen[1] != seen[2]);
+  BOOST_TEST(kept[0]->node->name == "b"); // and is as its body left it
 }
 
 BOOST_AUTO_TEST_CASE(as_many_tasks_of_a_step_are_started_as_may_run_at_once_and_then_one_by_one) {

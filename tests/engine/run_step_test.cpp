@@ -139,6 +139,43 @@ BOOST_AUTO_TEST_CASE(workers_are_listed_by_task) {
   BOOST_TEST(step.workers().size() == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(writes_count_by_name_of_the_node_and_then_by_place_of_the_send) {
+  std::vector<planned_task> tasks;
+  for (std::uint32_t i : {0u, 1u})
+    tasks.push_back({.node = plan.find_node("a"), .push = true, .index = i, .id = "send"});
+  for (const char* name : {"c", "b"})
+    tasks.push_back({.node = plan.find_node(name), .id = name});
+  step.plan(plan, std::move(tasks));
+  const auto& order = step.in_task_order(plan);
+  BOOST_TEST(node_names(order) == (std::vector<std::string>{"b", "c", "a", "a"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(order[2]->plan.index == 0u);
+  BOOST_TEST(order[3]->plan.index == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_slot_that_is_used_again_is_as_a_new_one) {
+  fail("c");
+  slot("c").writes.push_back(write_to("x", value(1)));
+  slot("c").plan.timeout = timeout_policy{};
+  slot("c").questions.push_back({"id", value(1), value{}});
+  slot("c").worker = "w1";
+  slot("c").handled = true;
+  std::vector<planned_task> tasks;
+  tasks.push_back({.node = plan.find_node("a"), .id = "next"});
+  step.plan(plan, std::move(tasks));
+  BOOST_REQUIRE(step.slots.size() == 1u);
+  const auto& s = step.slots[0];
+  BOOST_TEST(s.plan.id == "next");
+  BOOST_TEST(!s.plan.timeout.has_value());
+  BOOST_TEST(!s.ended);
+  BOOST_TEST(!s.handled);
+  BOOST_TEST(!s.failure);
+  BOOST_TEST(!s.worker);
+  BOOST_TEST(s.writes.empty());
+  BOOST_TEST(s.questions.empty());
+  BOOST_TEST((s.status == task_status::done));
+}
+
 BOOST_AUTO_TEST_CASE(a_cleared_step_holds_nothing) {
   step.launch(1);
   step.refused = error{errc::invalid_update, "x"};
