@@ -33,6 +33,12 @@ template <class F> void without_throwing(const char* what, F&& call) {
   }
 }
 
+std::uint64_t now_ns() {
+  auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(
+    std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
+}
+
 class coordinator_port : public call_port {
 public:
   coordinator_port(caf::actor coordinator, card_ptr card)
@@ -78,6 +84,8 @@ run_actor::run_actor(caf::actor_config& cfg, std::shared_ptr<const group_context
     group_{std::move(group)},
     card_{std::move(card)},
     loop_{*this},
+    born_ns_{now_ns()},
+    unsaved_mark_{group_->random()},
     nodes_(group_->plan->nodes.size()),
     channels_(group_->plan->channels.size()) {}
 
@@ -119,17 +127,21 @@ caf::behavior run_actor::make_behavior() {
     },
     [this](stop_run& order) {
       taken(*card_);
-      if (completion_ && completion_.get() == order.run)
+      if (order.run > runs_)
+        stopped_early_ = std::move(order);
+      else if (order.run == runs_)
         loop_.abort(std::move(order.why));
     },
   };
 }
 
 void run_actor::begin(begin_run& order) {
-  ++runs_;
+  runs_ = order.run;
   completion_ = std::move(order.completion);
   shared_ = order.request->shared;
   home_ = shared_->home;
+  if (auto early = std::exchange(stopped_early_, {}); early && early->run == runs_)
+    return ended({std::move(early->why)});
   if (!port_)
     port_ = std::make_shared<coordinator_port>(caf::actor_cast<caf::actor>(this), card_);
   shared_->calls = port_;
@@ -139,7 +151,6 @@ void run_actor::begin(begin_run& order) {
       tell(self, *card, home, run_deadline{run});
     });
   card_->running = true;
-  card_->group->set_thread(shared_->config.thread_id);
   loop_.begin(std::move(*order.request));
 }
 
@@ -271,7 +282,11 @@ void run_actor::emit(stream_part part) {
     shared_->sink->emit(std::move(part));
 }
 
+// The ids of a run that stores nothing are compared within the run alone. So they need no look at
+// the clock, and no lock that other runs take.
 std::string run_actor::next_checkpoint_id(std::int64_t step) {
+  if (!shared_->store)
+    return unsaved_ids_.next(born_ns_, step, unsaved_mark_);
   auto id = group_->next_checkpoint_id(step, shared_->newest_id());
   shared_->saw_id(id);
   return id;
@@ -338,7 +353,6 @@ void run_actor::call_back(const char* name, const std::function<void(lifecycle_c
 
 void run_actor::ended(run_end how) {
   card_->running = false;
-  card_->group->set_thread({});
   if (shared_->claim && !shared_->above)
     shared_->claim->run_ended();
   shared_.reset();
