@@ -33,12 +33,6 @@ template <class F> void without_throwing(const char* what, F&& call) {
   }
 }
 
-std::uint64_t now_ns() {
-  auto now = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(
-    std::chrono::duration_cast<std::chrono::nanoseconds>(now).count());
-}
-
 class coordinator_port : public call_port {
 public:
   coordinator_port(caf::actor coordinator, card_ptr card)
@@ -84,8 +78,6 @@ run_actor::run_actor(caf::actor_config& cfg, std::shared_ptr<const group_context
     group_{std::move(group)},
     card_{std::move(card)},
     loop_{*this},
-    born_ns_{now_ns()},
-    unsaved_mark_{group_->random()},
     nodes_(group_->plan->nodes.size()),
     channels_(group_->plan->channels.size()) {}
 
@@ -282,11 +274,7 @@ void run_actor::emit(stream_part part) {
     shared_->sink->emit(std::move(part));
 }
 
-// The ids of a run that stores nothing are compared within the run alone. So they need no look at
-// the clock, and no lock that other runs take.
 std::string run_actor::next_checkpoint_id(std::int64_t step) {
-  if (!shared_->store)
-    return unsaved_ids_.next(born_ns_, step, unsaved_mark_);
   auto id = group_->next_checkpoint_id(step, shared_->newest_id());
   shared_->saw_id(id);
   return id;

@@ -44,7 +44,6 @@ struct group_context {
   services* shared = nullptr;
   std::shared_ptr<node_times> times;
   std::function<std::string(std::int64_t step, std::uint64_t above)> next_checkpoint_id;
-  std::function<std::uint64_t()> random;
   std::function<std::string()> timestamp;
 };
 
@@ -110,9 +109,6 @@ private:
   std::shared_ptr<run_completion> completion_;
   std::shared_ptr<call_port> port_; // made for the first run
   caf::execution_unit* home_ = nullptr;
-  checkpoint_id_clock unsaved_ids_;       // of runs that store nothing
-  std::uint64_t born_ns_;                 // the time from which they count
-  std::uint64_t unsaved_mark_;            // makes them differ from those of other groups
   std::uint64_t runs_ = 0;                // the number of the newest run
   std::optional<stop_run> stopped_early_; // a run that has not begun
   int inline_depth_ = 0;

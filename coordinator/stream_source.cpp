@@ -77,7 +77,7 @@ result<std::optional<stream_part>> run_source::next() {
     if (waiting_)
       await_turn();
     if (batch_.empty() && queue_)
-      batch_ = queue_->take_all();
+      queue_->take_all(batch_);
     if (!batch_.empty()) {
       auto part = std::move(batch_.front());
       batch_.pop_front();
