@@ -544,6 +544,7 @@ void app_core::close() {
     for (const auto& group : idle_)
       runtime_.end_group(group);
     idle_.clear();
+    long_idle_ = 0;
     handle = std::move(handle_);
     handle_ = nullptr;
   }
