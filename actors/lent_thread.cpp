@@ -55,17 +55,27 @@ void lent_thread::give_back() {
     lent_ = false;
   }
   take_foreign();
-  auto* outer = std::exchange(current_unit, this);
-  while (!queue_.empty()) {
-    auto* job = queue_.front();
-    queue_.pop_front();
-    resume(job);
+  {
+    at_work here{*this};
+    while (!queue_.empty()) {
+      auto* job = queue_.front();
+      queue_.pop_front();
+      resume(job);
+    }
   }
-  current_unit = outer;
   logger_.reset();
 }
 
+lent_thread::at_work::at_work(lent_thread& unit) noexcept
+  : outer_{std::exchange(current_unit, &unit)} {}
+
+lent_thread::at_work::~at_work() {
+  current_unit = outer_;
+}
+
 void lent_thread::poke() {
+  if (is_this_thread())
+    return;
   std::lock_guard lock{mutex_};
   pushed_.store(true, std::memory_order_release);
   if (asleep_)
@@ -92,14 +102,15 @@ void lent_thread::resume(caf::resumable* job) {
 
 void lent_thread::step(const std::function<bool()>& done) {
   take_foreign();
-  auto* outer = std::exchange(current_unit, this);
-  while (!queue_.empty() && !done()) {
-    auto* job = queue_.front();
-    queue_.pop_front();
-    resume(job);
-    take_foreign();
+  {
+    at_work here{*this};
+    while (!queue_.empty() && !done()) {
+      auto* job = queue_.front();
+      queue_.pop_front();
+      resume(job);
+      take_foreign();
+    }
   }
-  current_unit = outer;
   if (done())
     return;
   auto until = std::chrono::steady_clock::now() + spin_time;

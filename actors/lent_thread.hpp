@@ -36,6 +36,19 @@ public:
   /// Resumes the rest of the queue; later jobs go to the scheduler.
   void give_back();
 
+  /// During its lifetime the calling thread is the lending one at work, so what it sends needs no
+  /// lock.
+  class at_work {
+  public:
+    explicit at_work(lent_thread& unit) noexcept;
+    at_work(const at_work&) = delete;
+    at_work& operator=(const at_work&) = delete;
+    ~at_work();
+
+  private:
+    lent_thread* outer_;
+  };
+
   /// Resumes actors until `done` returns true; sleeps while there is nothing to do.
   template <class Done> void run_until(Done done) {
     while (!done())
@@ -45,7 +58,8 @@ public:
   /// Whether the calling thread is the lending one, resuming actors.
   bool is_this_thread() const noexcept;
 
-  /// Wakes the lending thread, so that it checks its condition again. From any thread.
+  /// Wakes the lending thread, so that it checks its condition again. From any thread; on the
+  /// lending one, which checks it after each actor, there is nothing to do.
   void poke();
 
 private:

@@ -34,11 +34,13 @@ struct suspended_body;
 struct begin_run {
   std::shared_ptr<run_request> request;
   std::shared_ptr<run_completion> completion;
+  std::uint64_t run = 0; // its number in the group, from 1
 };
 
-/// End the run now, if it is still this one. Its owner gets the reason.
+/// End the run with this number now, if it is still on; it may not have begun. Its owner gets the
+/// reason.
 struct stop_run {
-  const void* run = nullptr; // its completion
+  std::uint64_t run = 0;
   error why;
 };
 

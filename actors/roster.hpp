@@ -16,13 +16,9 @@ namespace troupe {
 
 /// The data that the actors of one group share.
 struct group_card {
-  void set_thread(std::string thread_id) {
-    std::lock_guard lock{mutex};
-    thread = std::move(thread_id);
-  }
   std::atomic<bool> gone{false}; // the coordinator died: the group takes no further run
-  std::mutex mutex;
-  std::string thread; // the thread whose run the group works for; empty when idle
+  std::mutex mutex;              // of the group; guards `thread`, too
+  std::string thread;            // the thread whose run the group works for; empty when idle
 };
 
 /// The card of one actor. Kept by the actor, by its senders, and by the roster.

@@ -34,6 +34,11 @@ void strand::exec_later(caf::resumable* job) {
   system_->scheduler().enqueue(this);
 }
 
+bool strand::take_turn() {
+  std::lock_guard lock{mutex_};
+  return !held_ && !std::exchange(scheduled_, true);
+}
+
 void strand::hold() {
   std::lock_guard lock{mutex_};
   held_ = true;

@@ -38,6 +38,9 @@ public:
   void hold() override;
   void let_go() override;
 
+  /// Takes the scheduler's turn for the calling thread, which has to call resume() then. False when
+  /// the strand is held, or has its turn on another thread.
+  bool take_turn();
   /// The scheduler's turn: resumes part of the queue.
   resume_result resume(caf::execution_unit* worker, std::size_t max_throughput) override;
 

@@ -118,9 +118,34 @@ figure durable_steps(const sampler& sample, std::size_t runs) {
   return out;
 }
 
+// Without a saver: what simultaneous runs share costs more with each thread of the scheduler.
+figure runs_on_threads(const sampler& sample, std::size_t threads) {
+  constexpr std::size_t runs = 512;
+  runtime machine{{.worker_threads = threads}};
+  auto graph = machine.load(chain3());
+  auto input = zero();
+  auto config = new_run(durability::exit);
+  std::vector<run_handle> started;
+  started.reserve(runs);
+  auto run = [&] {
+    for (std::size_t i = 0; i < runs; ++i)
+      started.push_back(graph.start(input, config));
+    for (auto& each : started)
+      expect(each.get().value().value()["counter"] == value(3), "a counter");
+    started.clear();
+  };
+  auto out = sample.batches(run);
+  for (auto& us : out.samples)
+    us /= runs;
+  return out;
+}
+
 } // namespace
 
 void add_many_runs(workloads& all) {
+  for (std::size_t threads : {1, 2, 4, 8})
+    all.push_back({"threads_" + std::to_string(threads) + "_chain3",
+                   [threads](const sampler& s) { return runs_on_threads(s, threads); }});
   for (std::size_t runs : {1, 8, 64, 256})
     all.push_back({"durable_steps_" + std::to_string(runs) + "x" + std::to_string(steps) + "_file",
                    [runs](const sampler& s) { return durable_steps(s, runs); }});

@@ -6,6 +6,7 @@
 #include "channels/kinds.hpp"
 #include "coordinator/awaited_turn.hpp"
 #include "coordinator/graph_actor.hpp"
+#include "coordinator/late_begin.hpp"
 #include "coordinator/print_sink.hpp"
 #include "engine/find_checkpoint.hpp"
 #include "engine/task_cache.hpp"
@@ -208,8 +209,8 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
 
 // Ends the turn at once, although other objects still hold the claim. So a caller who learns of the
 // end can begin the next run.
-error app_core::not_begun(const run_request& request, error why) {
-  if (const auto& claim = request.shared->claim)
+error app_core::not_begun(const run_shared& run, error why) {
+  if (const auto& claim = run.claim)
     claim->run_ended();
   return why;
 }
@@ -275,43 +276,41 @@ result<run_result> app_core::invoke(const run_input& input, const run_config& co
     if (auto come = turn.emplace(runtime_, *(*request)->shared).wait(); !come)
       return come.error();
   if (auto loaded = load(**request); !loaded)
-    return not_begun(**request, loaded.error());
-  auto completion = std::make_shared<pending_run>((*request)->shared->control,
-                                                  runtime_.shared().actors);
-  auto& unit = runtime_.units().acquire();
-  unit.lend();
-  auto group = take_group(&unit);
-  completion->lent_by(&unit);
-  completion->of_group(group.card->group);
-  if (!runtime_.enter(*completion, group)) {
-    unit.give_back();
-    runtime_.units().release(unit);
-    give_group(std::move(group));
+    return not_begun(*(*request)->shared, loaded.error());
+  auto& shared = *(*request)->shared;
+  auto group = take_lent_group();
+  auto& unit = *group->unit;
+  lent_completion end{unit};
+  auto number = runtime_.enter(end, *group, shared);
+  if (!number) {
+    give_group(group);
     return runtime_is_stopping();
   }
-  (*request)->shared->home = &unit;
-  (*request)->shared->sink = printing(config.print_mode, nullptr);
-  begin(group, &unit, std::move(*request), completion);
-  unit.run_until([&completion] { return completion->done(); });
+  std::optional<cancel_hook> hook; // nobody else has a control that the caller did not give
+  if (config.control)
+    hook.emplace(shared.control, group, *number);
+  shared.home = &unit;
+  shared.sink = printing(config.print_mode, nullptr);
+  unit.lend();
+  auto how = [&] {
+    lent_thread::at_work here{unit};
+    begin(group, *number, std::move(*request), end.unowned());
+    return end.wait().how;
+  }();
   unit.give_back();
-  runtime_.units().release(unit);
-  give_group(std::move(group));
-  runtime_.leave(*completion);
-  return completion->take().how;
+  hook.reset();
+  give_group(group);
+  return how;
 }
 
-void app_core::begin(const run_group& group, caf::execution_unit* unit,
+void app_core::begin(const group_ptr& group, std::uint64_t number,
                      std::shared_ptr<run_request> request,
-                     const std::shared_ptr<pending_run>& completion) {
+                     std::shared_ptr<run_completion> completion) {
   auto claim = request->shared->claim;
-  tell(group.coordinator, *group.card, unit, begin_run{std::move(request), completion});
+  tell_to_begin(*group, number, std::move(request), std::move(completion));
   if (claim)
-    claim->begun([group, run = static_cast<const run_completion*>(completion.get()),
-                  weak = std::weak_ptr{completion}] {
-      if (auto on = weak.lock())
-        on->stopping();
-      tell(group.coordinator, *group.card, nullptr,
-           stop_run{run, {errc::cancelled, "run: cancelled: another run started on its thread"}});
+    claim->begun([group, number] {
+      group->stop(number, {errc::cancelled, "run: cancelled: another run started on its thread"});
     });
 }
 
@@ -346,7 +345,7 @@ result<std::shared_ptr<pending_run>> app_core::start(const std::shared_ptr<run_r
     return begins.error();
   if (*begins)
     if (auto loaded = load(*request); !loaded)
-      return not_begun(*request, loaded.error());
+      return not_begun(*request->shared, loaded.error());
   auto completion = std::make_shared<pending_run>(request->shared->control,
                                                   runtime_.shared().actors);
   if (told)
@@ -358,35 +357,68 @@ result<std::shared_ptr<pending_run>> app_core::start(const std::shared_ptr<run_r
   return completion;
 }
 
-bool app_core::launch(const std::shared_ptr<run_request>& request,
-                      const std::shared_ptr<pending_run>& completion, std::function<void()> then) {
-  auto* unit = runtime_.acquire_strand();
+// The run gets its group when a thread of the scheduler turns to it. CAF's test scheduler draws the
+// order of actors alone, so there the run begins at once.
+bool app_core::launch(std::shared_ptr<run_request> request, std::shared_ptr<pending_run> completion,
+                      std::function<void()> then) {
+  if (!runtime_.has_strands())
+    return begin_in(nullptr, std::move(request), completion, then);
+  if (!runtime_.admit())
+    return false;
+  late_begin::schedule(runtime_, [self = shared_from_this(), request = std::move(request),
+                                  completion = std::move(completion),
+                                  then = std::move(then)](strand* unit) mutable {
+    if (auto shared = request->shared;
+        !self->begin_in(unit, std::move(request), completion, then)) {
+      completion->on_end(std::move(then));
+      completion->finish({not_begun(*shared, runtime_is_stopping())});
+    }
+    self->runtime_.dismiss();
+  });
+  return true;
+}
+
+bool app_core::begin_in(strand* unit, std::shared_ptr<run_request> request,
+                        const std::shared_ptr<pending_run>& completion,
+                        const std::function<void()>& then) {
+  auto& shared = *request->shared;
   auto group = take_group(unit);
-  completion->of_group(group.card->group);
-  const auto& sink = request->shared->sink;
-  if (sink)
-    completion->on_stopping([weak = std::weak_ptr{sink}] {
+  completion->of_group(group->shared_card());
+  if (shared.sink)
+    completion->on_stopping([weak = std::weak_ptr{shared.sink}] {
       if (auto reading = weak.lock())
         reading->run_is_stopped();
     });
-  if (!runtime_.enter(*completion, group)) {
+  auto number = enter(*completion, group, shared);
+  if (!number) {
     runtime_.release_strand(unit);
-    give_group(std::move(group));
+    give_group(group);
     return false;
   }
-  if (sink && unit)
-    sink->braked_by(unit);
-  completion->on_end(
-    [self = shared_from_this(), group, unit, run = completion.get(), then = std::move(then)] {
-      self->runtime_.release_strand(unit);
-      self->give_group(group);
-      if (then)
-        then();
-      self->runtime_.leave(*run);
-    });
-  request->shared->home = unit;
-  begin(group, unit, request, completion);
+  if (shared.sink && unit)
+    shared.sink->braked_by(unit);
+  completion->on_end([self = shared_from_this(), group, unit, run = completion.get(), then] {
+    self->runtime_.release_strand(unit);
+    if (then)
+      then();
+    self->leave(*run, group);
+  });
+  shared.home = unit;
+  begin(group, *number, std::move(request), completion);
   return true;
+}
+
+std::optional<std::uint64_t> app_core::enter(pending_run& run, const group_ptr& group,
+                                             const run_shared& shared) {
+  auto number = runtime_.enter(run, *group, shared);
+  if (number)
+    control_hooks::add(run.controlled(), &run, run_group::canceller(group, *number));
+  return number;
+}
+
+void app_core::leave(pending_run& run, const group_ptr& group) {
+  control_hooks::remove(run.controlled(), &run);
+  give_group(group);
 }
 
 // A job of the blocking lane must not throw, but a user's saver may.
@@ -411,7 +443,7 @@ void app_core::start_later(std::shared_ptr<run_request> request,
     if (come && self->launch(request, completion, then))
       return;
     completion->on_end(then);
-    completion->finish({not_begun(*request, come ? runtime_is_stopping() : come.error())});
+    completion->finish({not_begun(*request->shared, come ? runtime_is_stopping() : come.error())});
   });
 }
 
@@ -433,53 +465,57 @@ result<void> app_core::clear_cache(const std::vector<std::string>& nodes) {
   return {};
 }
 
-run_group app_core::take_group(caf::execution_unit* unit) {
-  {
-    std::lock_guard lock{mutex_};
-    while (!idle_.empty()) {
-      auto group = std::move(idle_.back().group);
-      idle_.pop_back();
-      if (!group.card->group->gone)
-        return group;
-    }
+// The group that was idle for the shortest time, whose memory is the warmest.
+group_ptr app_core::idle_group() {
+  std::lock_guard lock{mutex_};
+  while (!idle_.empty()) {
+    auto group = std::move(idle_.back());
+    idle_.pop_back();
+    long_idle_ = std::min(long_idle_, idle_.size());
+    if (!group->gone())
+      return group;
+    runtime_.end_group(group);
   }
-  return runtime_.spawn_group(context_, unit);
+  return nullptr;
 }
 
-void app_core::give_group(run_group group) {
-  if (group.card->group->gone)
-    return;
-  std::unique_lock lock{mutex_};
-  if (stopped() || idle_.size() >= limits::pooled_groups_max) {
-    lock.unlock();
-    caf::anon_send_exit(group.coordinator, caf::exit_reason::user_shutdown);
-    return;
-  }
-  idle_.push_back({std::move(group), std::chrono::steady_clock::now()});
-  if (std::exchange(expiring_, true))
-    return;
-  lock.unlock();
-  expire_later();
+group_ptr app_core::take_group(caf::execution_unit* unit) {
+  auto group = idle_group();
+  return group ? group : runtime_.spawn_group(context_, unit);
 }
 
-// Ends the groups that were idle for long; runs again later while some are left.
+group_ptr app_core::take_lent_group() {
+  auto group = idle_group();
+  if (group && group->unit)
+    return group;
+  auto& unit = runtime_.units().acquire();
+  if (!group)
+    group = runtime_.spawn_group(context_, &unit);
+  group->unit = &unit;
+  return group;
+}
+
+void app_core::give_group(const group_ptr& group) {
+  std::lock_guard lock{mutex_};
+  if (group->gone() || stopped() || idle_.size() >= limits::pooled_groups_max) {
+    runtime_.end_group(group);
+  } else {
+    idle_.push_back(group);
+    if (!std::exchange(expiring_, true))
+      expire_later();
+  }
+  group->leave(); // last: now the runtime may end
+}
+
+// Ends the groups that are idle since the look before this one. Looks again while some are left.
 void app_core::expire() {
-  std::vector<run_group> old;
-  bool again = false;
-  {
-    std::lock_guard lock{mutex_};
-    auto now = std::chrono::steady_clock::now();
-    auto fresh = std::find_if(idle_.begin(), idle_.end(), [now](const idle_group& g) {
-      return now - g.since < limits::pooled_group_idle;
-    });
-    for (auto it = idle_.begin(); it != fresh; ++it)
-      old.push_back(std::move(it->group));
-    idle_.erase(idle_.begin(), fresh);
-    again = expiring_ = !idle_.empty();
-  }
-  for (auto& g : old)
-    caf::anon_send_exit(g.coordinator, caf::exit_reason::user_shutdown);
-  if (again)
+  std::lock_guard lock{mutex_};
+  auto fresh = idle_.begin() + static_cast<std::ptrdiff_t>(long_idle_);
+  std::for_each(idle_.begin(), fresh, [this](const auto& group) { runtime_.end_group(group); });
+  idle_.erase(idle_.begin(), fresh);
+  long_idle_ = idle_.size();
+  expiring_ = !idle_.empty();
+  if (expiring_)
     expire_later();
 }
 
@@ -501,17 +537,17 @@ caf::actor app_core::handle() {
 }
 
 void app_core::close() {
-  std::vector<idle_group> idle;
   caf::actor handle;
   {
     std::lock_guard lock{mutex_};
     stopped_.store(true, std::memory_order_relaxed);
-    idle.swap(idle_);
+    for (const auto& group : idle_)
+      runtime_.end_group(group);
+    idle_.clear();
+    long_idle_ = 0;
     handle = std::move(handle_);
     handle_ = nullptr;
   }
-  for (auto& g : idle)
-    caf::anon_send_exit(g.group.coordinator, caf::exit_reason::user_shutdown);
   if (handle)
     caf::anon_send_exit(handle, caf::exit_reason::user_shutdown);
   if (own_saver_)

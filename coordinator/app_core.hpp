@@ -27,7 +27,7 @@ public:
   result<std::shared_ptr<run_request>> check(const run_input& input, const run_config& config,
                                              bool streamed);
   /// Ends the turn of a run that can't begin, and returns `why`.
-  static error not_begun(const run_request& request, error why);
+  static error not_begun(const run_shared& run, error why);
   /// Whether the run's turn on its thread has come; otherwise it has to wait.
   /// Errors: as thread_turns::begin().
   result<bool> begin_turn(const run_request& request);
@@ -57,8 +57,17 @@ public:
 
   result<void> clear_cache(const std::vector<std::string>& nodes);
 
-  run_group take_group(caf::execution_unit* unit);
-  void give_group(run_group group);
+  /// A group without a run. `unit` resumes the actors of a new one.
+  group_ptr take_group(caf::execution_unit* unit);
+  /// A group whose `unit` is there for the thread that the caller lends.
+  group_ptr take_lent_group();
+  /// The run of the group leaves it. Afterwards the runtime may be gone.
+  void give_group(const group_ptr& group);
+  /// A run enters, and its control can cancel it: as runtime_core::enter().
+  std::optional<std::uint64_t> enter(pending_run& run, const group_ptr& group,
+                                     const run_shared& shared);
+  /// After enter(): as give_group().
+  void leave(pending_run& run, const group_ptr& group);
 
   /// Whether the runtime has ended, or is gone: a hint for late callers.
   bool stopped() const noexcept { return stopped_.load(std::memory_order_relaxed); }
@@ -69,13 +78,16 @@ public:
   void close();
 
   /// Sends the group the message to begin. From then on the run can be interrupted.
-  static void begin(const run_group& group, caf::execution_unit* unit,
+  static void begin(const group_ptr& group, std::uint64_t number,
                     std::shared_ptr<run_request> request,
-                    const std::shared_ptr<pending_run>& completion);
+                    std::shared_ptr<run_completion> completion);
 
 private:
-  bool launch(const std::shared_ptr<run_request>& request,
-              const std::shared_ptr<pending_run>& completion, std::function<void()> then);
+  bool launch(std::shared_ptr<run_request> request, std::shared_ptr<pending_run> completion,
+              std::function<void()> then);
+  bool begin_in(strand* unit, std::shared_ptr<run_request> request,
+                const std::shared_ptr<pending_run>& completion, const std::function<void()>& then);
+  group_ptr idle_group();
   result<void> load_here(run_request& request);
   void start_later(std::shared_ptr<run_request> request, std::shared_ptr<pending_run> completion,
                    std::function<void()> then);
@@ -87,11 +99,8 @@ private:
   compiled_graph graph_;
   std::shared_ptr<const group_context> context_;
   std::mutex mutex_;
-  struct idle_group {
-    run_group group;
-    std::chrono::steady_clock::time_point since;
-  };
-  std::vector<idle_group> idle_; // the longest idle first
+  std::vector<group_ptr> idle_; // the longest idle first
+  std::size_t long_idle_ = 0;   // how many of them are idle since expire() looked
   bool expiring_ = false;
   std::atomic<bool> stopped_{false}; // when true, runtime_ must not be touched
   caf::actor handle_;

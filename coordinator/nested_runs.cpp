@@ -7,11 +7,27 @@ namespace troupe {
 
 namespace {
 
+/// The end of a run that a node's actor waits for.
 class nested_completion : public run_completion {
 public:
+  std::shared_ptr<app_core> app;
+  group_ptr group;
+  strand* own = nullptr; // the unit of the run, if it has one of its own
   std::function<void(nested_end)> then;
-  void finish(nested_end how) override { then(std::move(how)); }
+
+  void finish(nested_end how) override {
+    app->runtime().release_strand(own);
+    then(std::move(how));
+    app->give_group(group);
+  }
 };
+
+// Stops a run whose task was given up.
+std::function<void()> giver_up(group_ptr group, std::uint64_t run) {
+  return [group = std::move(group), run] {
+    group->stop(run, {errc::cancelled, "run a graph: its task was given up"});
+  };
+}
 
 // The part of the config that a nested run takes over from the run around it. Breakpoints and
 // output keys are its own.
@@ -179,54 +195,45 @@ std::function<void()> app_core::start_within(nested_run run, std::function<void(
   strand* own = run.spread ? runtime_.acquire_strand() : nullptr;
   if (own)
     (*request)->shared->home = unit = own;
-  auto group = take_group(unit);
   auto completion = std::make_shared<nested_completion>();
-  completion->then = [self = shared_from_this(), group, own, key = completion.get(),
-                      then = std::move(then)](nested_end how) {
-    self->runtime_.release_strand(own);
-    self->give_group(group);
-    then(std::move(how));
-    self->runtime_.leave(*key);
-  };
-  if (!runtime_.enter(*completion, group)) {
+  completion->app = shared_from_this();
+  completion->group = take_group(unit);
+  completion->own = own;
+  completion->then = std::move(then);
+  auto group = completion->group;
+  auto number = runtime_.enter(*completion, *group, *(*request)->shared);
+  if (!number) {
     completion->finish({error{errc::runtime_stopped, "run a graph: the runtime is stopping"}});
     return {};
   }
-  auto stop = [self = shared_from_this(), group, key = completion.get()] {
-    self->runtime_.stop_run(key, group, {errc::cancelled, "run a graph: its task was given up"});
-  };
-  tell(group.coordinator, *group.card, unit, begin_run{std::move(*request), std::move(completion)});
-  return stop;
+  tell_to_begin(*group, *number, std::move(*request), std::move(completion));
+  return giver_up(std::move(group), *number);
 }
 
 nested_end app_core::run_within(nested_run run) {
   auto request = prepare_within(run);
   if (!request)
     return {request.error()};
-  auto completion = std::make_shared<pending_run>((*request)->shared->control,
-                                                  runtime_.shared().actors);
-  auto& unit = runtime_.units().acquire();
-  unit.lend();
-  completion->lent_by(&unit);
-  auto group = take_group(&unit);
-  completion->of_group(group.card->group);
-  bool entered = runtime_.enter(*completion, group);
-  if (entered) {
-    (*request)->shared->home = &unit;
-    tell(group.coordinator, *group.card, &unit, begin_run{std::move(*request), completion});
-    run.task->inner_runs([self = shared_from_this(), group, key = completion.get()] {
-      self->runtime_.stop_run(key, group, {errc::cancelled, "run a graph: its task was given up"});
-    }); // set after begin_run was sent: an earlier stop would have no effect
-    unit.run_until([&completion] { return completion->done(); });
-    run.task->inner_runs({});
-  }
-  unit.give_back();
-  runtime_.units().release(unit);
-  give_group(std::move(group));
-  if (!entered)
+  auto& shared = *(*request)->shared;
+  auto group = take_lent_group();
+  auto& unit = *group->unit;
+  lent_completion end{unit};
+  auto number = runtime_.enter(end, *group, shared);
+  if (!number) {
+    give_group(group);
     return {error{errc::runtime_stopped, "run a graph: the runtime is stopping"}};
-  runtime_.leave(*completion);
-  return completion->take();
+  }
+  std::optional<cancel_hook> hook{std::in_place, shared.control, group, *number};
+  shared.home = &unit;
+  unit.lend();
+  tell_to_begin(*group, *number, std::move(*request), end.unowned());
+  run.task->inner_runs(giver_up(group, *number)); // set after begin_run was sent
+  auto how = end.wait();
+  run.task->inner_runs({});
+  unit.give_back();
+  hook.reset();
+  give_group(group);
+  return how;
 }
 
 // -- the runtime as the host of runs within runs

@@ -5,6 +5,18 @@
 
 namespace troupe {
 
+void lent_completion::finish(nested_end how) {
+  auto* unit = unit_; // once the run is done, this object may be gone
+  outcome_ = std::move(how);
+  done_.store(true, std::memory_order_release);
+  unit->poke();
+}
+
+nested_end lent_completion::wait() {
+  unit_->run_until([this] { return done_.load(std::memory_order_acquire); });
+  return std::move(*outcome_);
+}
+
 void pending_run::finish(nested_end how) {
   auto then = std::move(then_);
   auto* lender = lender_;

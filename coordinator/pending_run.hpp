@@ -25,6 +25,26 @@ public:
   virtual void stopping() {}
 };
 
+/// The end of a run whose caller lends its thread and waits on it. Lives on that thread's stack.
+class lent_completion : public run_completion {
+public:
+  explicit lent_completion(lent_thread& unit) noexcept : unit_{&unit} {}
+  lent_completion(const lent_completion&) = delete;
+  lent_completion& operator=(const lent_completion&) = delete;
+  void finish(nested_end how) override;
+
+  /// For messages, which share ownership of other completions.
+  std::shared_ptr<run_completion> unowned() { return {std::shared_ptr<void>{}, this}; }
+  /// Resumes actors until the run has ended.
+  /// Shape: the outcome.
+  nested_end wait();
+
+private:
+  lent_thread* unit_;
+  std::optional<nested_end> outcome_;
+  std::atomic<bool> done_{false};
+};
+
 /// Set once, by the run's coordinator; read by its owner.
 class pending_run : public run_completion {
 public:

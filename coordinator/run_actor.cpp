@@ -129,7 +129,9 @@ caf::behavior run_actor::make_behavior() {
     },
     [this](stop_run& order) {
       turn_begins();
-      if (completion_ && completion_.get() == order.run)
+      if (order.run > runs_)
+        stopped_early_ = std::move(order);
+      else if (order.run == runs_)
         loop_.abort(std::move(order.why));
     },
   };
@@ -150,10 +152,12 @@ bool run_actor::turn_is_over() {
 }
 
 void run_actor::begin(begin_run& order) {
-  ++runs_;
+  runs_ = order.run;
   completion_ = std::move(order.completion);
   shared_ = order.request->shared;
   home_ = shared_->home;
+  if (auto early = std::exchange(stopped_early_, {}); early && early->run == runs_)
+    return ended({std::move(early->why)});
   if (!port_)
     port_ = std::make_shared<coordinator_port>(caf::actor_cast<caf::actor>(this), card_);
   shared_->calls = port_;
@@ -163,7 +167,6 @@ void run_actor::begin(begin_run& order) {
       tell(self, *card, home, run_deadline{run});
     });
   card_->running = true;
-  card_->group->set_thread(shared_->config.thread_id);
   loop_.begin(std::move(*order.request));
 }
 
@@ -393,7 +396,6 @@ void run_actor::call_back(const char* name, const std::function<void(lifecycle_c
 
 void run_actor::ended(run_end how) {
   card_->running = false;
-  card_->group->set_thread({});
   if (shared_->claim && !shared_->above)
     shared_->claim->run_ended();
   shared_.reset();

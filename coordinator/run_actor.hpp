@@ -120,7 +120,8 @@ private:
   std::shared_ptr<run_completion> completion_;
   std::shared_ptr<call_port> port_; // made for the first run
   caf::execution_unit* home_ = nullptr;
-  std::uint64_t runs_ = 0;
+  std::uint64_t runs_ = 0;                        // the number of the newest run
+  std::optional<stop_run> stopped_early_;         // a run that has not begun
   int inline_left_ = 0;                           // tasks that may still run in this turn
   std::chrono::steady_clock::time_point clock_{}; // the last reading of this turn, if there is one
   std::vector<node_children> nodes_;              // by node_index

@@ -159,48 +159,38 @@ std::uint64_t runtime_core::random() {
   return random_();
 }
 
-run_group runtime_core::spawn_group(const std::shared_ptr<const group_context>& context,
+group_ptr runtime_core::spawn_group(const std::shared_ptr<const group_context>& context,
                                     caf::execution_unit* unit) {
   logger_reference reference;
   auto card = services_.actors.add("run", context->plan->options.name,
                                    std::make_shared<group_card>());
   caf::actor_config cfg{unit};
   auto actor = system_->spawn_class<run_actor, caf::hidden + caf::lazy_init>(cfg, context, card);
-  return {std::move(actor), std::move(card)};
-}
-
-bool runtime_core::enter(pending_run& run, const run_group& group) {
-  if (!enter(static_cast<run_completion&>(run), group))
-    return false;
-  control_hooks::add(run.controlled(), &run, [this, key = &run, group] {
-    key->stopping();
-    stop_run(key, group, {errc::cancelled, "run: cancelled"});
-  });
-  return true;
-}
-
-void runtime_core::leave(pending_run& run) {
-  control_hooks::remove(run.controlled(), &run);
-  leave(static_cast<run_completion&>(run));
-}
-
-bool runtime_core::enter(run_completion& run, const run_group& group) {
+  auto group = std::make_shared<run_group>(std::move(actor), std::move(card), nullptr);
   std::lock_guard lock{mutex_};
-  if (closed_)
-    return false;
-  active_.emplace(&run, group);
-  return true;
+  groups_.insert(group);
+  return group;
 }
 
-void runtime_core::stop_run(const run_completion* run, const run_group& group, error why) {
-  tell(group.coordinator, *group.card, nullptr, troupe::stop_run{run, std::move(why)});
+void runtime_core::end_group(const group_ptr& group) {
+  {
+    std::lock_guard lock{mutex_};
+    groups_.erase(group);
+  }
+  if (auto* unit = std::exchange(group->unit, nullptr))
+    units_->release(*unit);
+  caf::anon_send_exit(group->coordinator(), caf::exit_reason::user_shutdown);
 }
 
-void runtime_core::leave(run_completion& run) {
-  std::lock_guard lock{mutex_};
-  active_.erase(&run);
-  if (active_.empty())
-    left_.notify_all();
+// The run enters before it looks at the gate, and stop() closes the gate before it looks at the
+// groups. So one of them sees the other.
+std::optional<std::uint64_t> runtime_core::enter(run_completion& end, run_group& group,
+                                                 const run_shared& run) {
+  auto number = group.enter(end, run.config.thread_id);
+  if (!closed_)
+    return number;
+  group.leave();
+  return std::nullopt;
 }
 
 void runtime_core::keep(std::shared_ptr<app_core> app) {
@@ -223,23 +213,24 @@ std::shared_ptr<app_core> runtime_core::app_of(const std::shared_ptr<const graph
 }
 
 // Closes the gate, ends the runs, refuses the waiting ones, waits for those that wait for runs,
-// then ends the actors.
+// then ends the actors. A group that is spawned after the gate was closed gets no run.
 void runtime_core::stop() {
+  std::vector<group_ptr> groups;
   {
     std::lock_guard lock{mutex_};
     closed_ = true;
-    for (auto& [run, group] : active_) {
-      run->stopping();
-      tell(group.coordinator, *group.card, nullptr,
-           troupe::stop_run{run, {errc::runtime_stopped, "run: the runtime was stopped"}});
-    }
+    groups.assign(groups_.begin(), groups_.end());
   }
+  for (const auto& group : groups)
+    group->stop({errc::runtime_stopped, "run: the runtime was stopped"});
   turns_->close();
   pruner_.reset();
   {
     std::unique_lock lock{mutex_};
-    left_.wait(lock, [this] { return active_.empty() && admitted_ == 0; });
+    left_.wait(lock, [this] { return admitted_ == 0; });
   }
+  for (const auto& group : groups)
+    group->wait_until_left();
   for (auto& [plan, app] : apps_)
     app->close();
   services_.pool.stop();

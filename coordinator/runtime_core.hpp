@@ -7,6 +7,7 @@
 #include "actors/unit_pool.hpp"
 #include "coordinator/pending_run.hpp"
 #include "coordinator/run_actor.hpp"
+#include "coordinator/run_group.hpp"
 #include "coordinator/stream_log.hpp"
 #include "coordinator/thread_turns.hpp"
 #include "engine/thread_owners.hpp"
@@ -23,6 +24,7 @@
 #include <mutex>
 #include <random>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace troupe {
 
@@ -30,12 +32,6 @@ namespace troupe {
 std::string now_text();
 
 class background_pruner; // coordinator/background_pruner.hpp
-
-/// A group that has no run at the moment.
-struct run_group {
-  caf::actor coordinator;
-  card_ptr card;
-};
 
 class runtime_core : public nested_host {
 public:
@@ -49,6 +45,7 @@ public:
   /// A unit for a run without a lent thread; null on CAF's test scheduler, which draws the order of
   /// the actors itself.
   strand* acquire_strand();
+  bool has_strands() const noexcept { return strands_ != nullptr; }
   void release_strand(strand* unit);
   const std::shared_ptr<troupe::saver>& saver() const noexcept { return saver_; }
   const std::shared_ptr<troupe::store>& store() const noexcept { return store_; }
@@ -66,17 +63,14 @@ public:
   std::string next_checkpoint_id(std::int64_t step, std::uint64_t above = 0) override;
   std::uint64_t random();
 
-  run_group spawn_group(const std::shared_ptr<const group_context>& context,
+  group_ptr spawn_group(const std::shared_ptr<const group_context>& context,
                         caf::execution_unit* unit);
+  /// Ends the actors of a group that no run uses.
+  void end_group(const group_ptr& group);
 
-  /// The gate of the runtime: false when it is stopping. A run that was let in is ended by stop().
-  bool enter(run_completion& run, const run_group& group);
-  void leave(run_completion& run);
-  /// The same for a run that its caller's control can cancel.
-  bool enter(pending_run& run, const run_group& group);
-  void leave(pending_run& run);
-  /// Ends the run now, if it is still on.
-  void stop_run(const run_completion* run, const run_group& group, error why);
+  /// The gate of the runtime: the run's number in the group, or none when the runtime is stopping.
+  /// A run that was let in is ended by stop(), which waits until it has left the group.
+  std::optional<std::uint64_t> enter(run_completion& end, run_group& group, const run_shared& run);
 
   /// The actor in front of a saver; its owner, this runtime or an app, ends it.
   std::shared_ptr<saver_link> make_saver_link(std::shared_ptr<troupe::saver> saver);
@@ -115,9 +109,9 @@ private:
 
   mutable std::mutex mutex_;
   std::condition_variable left_;
-  bool closed_ = false;
+  std::atomic<bool> closed_{false};
   std::size_t admitted_ = 0;
-  std::unordered_map<run_completion*, run_group> active_;
+  std::unordered_set<group_ptr> groups_;
   std::unordered_map<const graph_plan*, std::shared_ptr<app_core>> apps_;
 
   std::shared_ptr<thread_turns> turns_ = std::make_shared<thread_turns>();

@@ -4,14 +4,13 @@
 namespace troupe {
 
 void thread_log::append(stream_part& part) {
-  {
-    std::lock_guard lock{mutex_};
-    part.seq = ++last_;
-    parts_.push_back(part);
-    if (parts_.size() > limits::stream_log_parts_max)
-      parts_.pop_front();
-  }
-  changed_.notify_all();
+  std::lock_guard lock{mutex_};
+  part.seq = ++last_;
+  parts_.push_back(part);
+  if (parts_.size() > limits::stream_log_parts_max)
+    parts_.pop_front();
+  if (followers_ > 0)
+    changed_.notify_all();
 }
 
 void thread_log::open() {
@@ -34,7 +33,9 @@ bool thread_log::is_open() const {
 
 result<std::deque<stream_part>> thread_log::parts_after(std::uint64_t after) {
   std::unique_lock lock{mutex_};
+  ++followers_;
   changed_.wait(lock, [&] { return runs_ == 0 || last_ > after; });
+  --followers_;
   if (after > last_)
     return error{errc::missing_key, "follow a stream: its last part has number "
                                       + std::to_string(last_) + ", not " + std::to_string(after)};

@@ -37,6 +37,7 @@ private:
   std::deque<stream_part> parts_;
   std::uint64_t last_ = 0; // number of the newest part
   int runs_ = 0;
+  int followers_ = 0; // that wait for a part
 };
 
 /// Any thread may call.

@@ -11,6 +11,8 @@ namespace {
 
 // Both by number.
 void add_in_order(std::deque<stream_part>& to, std::deque<stream_part>& from) {
+  if (from.empty())
+    return;
   if (to.empty()) {
     to.swap(from);
     return;
@@ -73,26 +75,25 @@ void stream_queue::emit(stream_part part) {
 
 // Whether a part that a body streams gets a place; waits for one if the reader chose so.
 bool stream_queue::make_room(std::unique_lock<std::mutex>& lock) {
-  auto has_room = [this] { return closed_ || parts_.size() + streamed_.size() < parts_max_; };
+  auto has_room = [this] {
+    return size_.load(std::memory_order_relaxed) < parts_max_ || closed_; // closed: it is empty
+  };
+  if (has_room())
+    return !overflowed_;
   switch (when_full_) {
     case overflow::wait:
       if (!reader_.is_this_thread()) // the reader itself can't wait for its own reading
         room_.wait(lock, has_room);
       return true;
-    case overflow::drop_newest: return has_room();
+    case overflow::drop_newest: return false;
     case overflow::drop_oldest:
-      if (has_room())
-        return true;
       if (streamed_.empty()) // only parts of the coordinator wait: the new part is the oldest
                              // streamed one
         return false;
       streamed_.pop_front();
       size_.fetch_sub(1, std::memory_order_release);
       return true;
-    case overflow::fail:
-      if (!has_room())
-        overflowed_ = true;
-      return !overflowed_;
+    case overflow::fail: overflowed_ = true; return false;
   }
   return true;
 }
@@ -103,22 +104,17 @@ void stream_queue::emit_custom(stream_part part) {
     push(lock, streamed_, std::move(part));
 }
 
-// An empty deque has memory of its own, and is moved by making another one. Most runs stream
-// nothing, and need no second one for each step.
-std::deque<stream_part> stream_queue::take_all() {
-  std::deque<stream_part> out;
-  std::optional<std::deque<stream_part>> streamed;
+// The deques are swapped, so that their memory is used again.
+void stream_queue::take_all(std::deque<stream_part>& into) {
   {
     std::lock_guard lock{mutex_};
-    out.swap(parts_);
-    if (!streamed_.empty())
-      streamed.emplace().swap(streamed_);
+    into.swap(parts_);
+    taken_.swap(streamed_);
     size_.store(0, std::memory_order_release);
   }
   room_.notify_all();
-  if (streamed)
-    add_in_order(out, *streamed);
-  return out;
+  add_in_order(into, taken_);
+  taken_.clear();
 }
 
 void stream_queue::close() {

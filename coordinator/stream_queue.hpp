@@ -39,8 +39,9 @@ public:
   void emit(stream_part part) override;
   void emit_custom(stream_part part) override;
 
-  /// All waiting parts, in order; writers may continue.
-  std::deque<stream_part> take_all();
+  /// Moves all waiting parts into the empty `into`, in order; writers may continue. Thread: the
+  /// reader's.
+  void take_all(std::deque<stream_part>& into);
   bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
   /// The reader left.
   void close();
@@ -59,6 +60,7 @@ private:
   std::condition_variable room_;
   std::deque<stream_part> parts_;    // of the coordinator
   std::deque<stream_part> streamed_; // of bodies; both are sorted by number
+  std::deque<stream_part> taken_;    // empty, with the memory of parts of bodies; the reader's
   std::atomic<std::size_t> size_{0};
   std::uint64_t seq_ = 0;
   bool closed_ = false;

@@ -29,26 +29,27 @@ void run_source::begin(std::shared_ptr<run_request> request) {
   }
   auto& runtime = app_->runtime();
   const auto& config = request->shared->config;
-  unit_ = &runtime.units().acquire();
+  group_ = app_->take_lent_group();
+  unit_ = group_->unit;
   unit_->lend();
   queue_ = std::make_shared<stream_queue>(options_, *unit_);
   if (!config.thread_id.empty())
     queue_->keep_in(runtime.log().of(config.thread_id));
   completion_ = std::make_shared<pending_run>(request->shared->control, runtime.shared().actors);
   completion_->lent_by(unit_);
-  group_ = app_->take_group(unit_);
-  completion_->of_group(group_.card->group);
-  if (!runtime.enter(*completion_, group_)) {
+  completion_->of_group(group_->shared_card());
+  auto number = app_->enter(*completion_, group_, *request->shared);
+  if (!number) {
     failure_ = runtime_is_stopping();
-    unit_->give_back();
-    runtime.units().release(*std::exchange(unit_, nullptr));
-    app_->give_group(std::move(group_));
+    std::exchange(unit_, nullptr)->give_back();
+    app_->give_group(group_);
     return;
   }
   request->shared->home = unit_;
   sink_ = transforming(*app_->plan(), options_.transforms, queue_);
   request->shared->sink = printing(config.print_mode, sink_);
-  app_core::begin(group_, unit_, std::move(request), completion_);
+  lent_thread::at_work here{*unit_};
+  app_core::begin(group_, *number, std::move(request), completion_);
 }
 
 // Runs on the reader's thread, which then drives the run.
@@ -76,7 +77,7 @@ result<std::optional<stream_part>> run_source::next() {
     if (waiting_)
       await_turn();
     if (batch_.empty() && queue_)
-      batch_ = queue_->take_all();
+      queue_->take_all(batch_);
     if (!batch_.empty()) {
       auto part = std::move(batch_.front());
       batch_.pop_front();
@@ -93,11 +94,8 @@ result<std::optional<stream_part>> run_source::next() {
 }
 
 void run_source::finish() {
-  auto& runtime = app_->runtime();
-  unit_->give_back();
-  runtime.units().release(*std::exchange(unit_, nullptr));
-  app_->give_group(std::move(group_));
-  runtime.leave(*completion_);
+  std::exchange(unit_, nullptr)->give_back();
+  app_->leave(*completion_, group_);
   auto how = completion_->take().how;
   if (auto stopped = sink_->failure())
     failure_ = std::move(*stopped);

@@ -38,7 +38,7 @@ private:
   std::unique_ptr<awaited_turn> turn_;   // null when the run need not wait
   std::shared_ptr<run_request> waiting_; // the request that waits for its turn
   lent_thread* unit_ = nullptr;          // null before the run and after its end
-  run_group group_;
+  group_ptr group_;
   std::shared_ptr<stream_queue> queue_;
   std::shared_ptr<part_sink> sink_; // `queue_`, after the transforms
   std::shared_ptr<pending_run> completion_;

@@ -65,6 +65,24 @@ BOOST_AUTO_TEST_CASE(a_strand_goes_with_the_last_of_its_owners) {
   BOOST_TEST((went.wait_for(std::chrono::minutes{1}) == std::future_status::ready));
 }
 
+BOOST_AUTO_TEST_CASE(a_thread_that_takes_the_turn_of_a_strand_resumes_its_jobs) {
+  caf::actor_system_config config;
+  caf::actor_system system{config};
+  caf::intrusive_ptr<strand> unit{new strand{system}};
+  BOOST_REQUIRE(unit->take_turn());
+  BOOST_TEST(!unit->take_turn()); // it has its turn
+  bool ran = false;
+  unit->exec_later(new job{[&] { ran = true; }});
+  BOOST_TEST(!ran);
+  BOOST_TEST((unit->resume(nullptr, 1) == caf::resumable::awaiting_message));
+  BOOST_TEST(ran);
+  unit->hold();
+  BOOST_TEST(!unit->take_turn()); // held
+  unit->let_go();
+  BOOST_TEST(unit->take_turn());
+  BOOST_TEST((unit->resume(nullptr, 1) == caf::resumable::awaiting_message));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe

@@ -4,6 +4,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+
 namespace troupe {
 
 BOOST_AUTO_TEST_SUITE(coordinator_limits)
@@ -62,14 +64,60 @@ BOOST_AUTO_TEST_CASE(a_graph_keeps_no_more_idle_groups_than_the_bound) {
   for (std::size_t i = 0; i < runs; ++i)
     all.push_back(app.start({}));
   hold.wait_for(static_cast<int>(limits::blocking_threads_max)); // no more threads than that
+  auto safety = std::chrono::steady_clock::now() + std::chrono::seconds{60};
+  while (coordinators() < runs && std::chrono::steady_clock::now() < safety)
+    std::this_thread::yield(); // a run gets its group when the scheduler turns to it
   BOOST_TEST(coordinators() == runs);
   hold.open();
   for (auto& run : all)
     run.get().value();
-  auto safety = std::chrono::steady_clock::now() + std::chrono::seconds{60};
   while (coordinators() > limits::pooled_groups_max && std::chrono::steady_clock::now() < safety)
     std::this_thread::yield(); // the others end by themselves
   BOOST_TEST(coordinators() <= limits::pooled_groups_max);
+}
+
+BOOST_AUTO_TEST_CASE(runs_that_wait_for_a_thread_hold_no_group) {
+  gate hold;
+  state_graph<> g{{{"x", last_value}}};
+  g.add_node("n", [&hold](const state_view&) { hold.pass(); });
+  g.add_edge(START, "n");
+  runtime rt{{.worker_threads = 1}};
+  auto app = rt.load(g.compile());
+  auto coordinators = [&rt] {
+    auto all = rt.actors();
+    return std::ranges::count_if(all, [](const actor_info& a) { return a.kind == "run"; });
+  };
+  std::vector<run_handle> all;
+  for (int i = 0; i < 20; ++i)
+    all.push_back(app.start({}));
+  hold.wait_for(1); // it holds the only thread
+  BOOST_TEST(coordinators() == 1);
+  BOOST_TEST(all.back().actors().empty());
+  hold.open();
+  for (auto& run : all)
+    run.get().value();
+  BOOST_TEST(coordinators() == 1); // they ran one after another
+}
+
+BOOST_AUTO_TEST_CASE(bodies_of_more_runs_than_groups_are_kept_wait_for_runs_of_their_graph) {
+  state_graph<> g{{{"depth", last_value}}};
+  std::optional<app<>> self;
+  g.add_node("n",
+             [&self](const state_view& state) {
+               auto depth = state["depth"].as_int();
+               if (depth > 0)
+                 self->start(value::map({{"depth", depth - 1}})).get().value();
+             },
+             {.lane = lane::blocking});
+  g.add_edge(START, "n");
+  const auto runs = limits::pooled_groups_max + 8;
+  runtime rt{{.worker_threads = 1, .blocking_threads = 2 * runs}};
+  self = rt.load(g.compile());
+  std::vector<run_handle> all;
+  for (std::size_t i = 0; i < runs; ++i)
+    all.push_back(self->start(value::map({{"depth", 1}})));
+  for (auto& run : all)
+    BOOST_TEST(run.get().value().value()["depth"] == value(1));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
