@@ -58,6 +58,11 @@ std::vector<actor_info> roster::list(const group_card* group) const {
   return out;
 }
 
+bool roster::empty() const {
+  std::lock_guard lock{mutex_};
+  return cards_.empty();
+}
+
 void roster::wait_until_empty() const {
   std::unique_lock lock{mutex_};
   empty_.wait(lock, [this] { return cards_.empty(); });

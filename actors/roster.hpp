@@ -45,6 +45,7 @@ public:
   /// by name.
   std::vector<actor_info> list(const group_card* group) const;
 
+  bool empty() const;
   /// Waits until no card is left.
   void wait_until_empty() const;
 

@@ -12,6 +12,7 @@
 #include <troupe/keyring.hpp>
 #include <troupe/placement.hpp>
 
+#include <caf/actor_registry.hpp>
 #include <caf/send.hpp>
 
 #include <thread>
@@ -24,8 +25,9 @@ std::unique_ptr<caf::actor_system_config> make_config(const runtime_options& opt
   auto config = std::make_unique<caf::actor_system_config>();
   auto threads = options.worker_threads != 0 ? options.worker_threads
                                              : std::max(1u, std::thread::hardware_concurrency());
-  config->set("scheduler.policy", caf::atom("sharing"));
   config->set("scheduler.max-threads", threads);
+  config->module_factories.push_back(
+    [](caf::actor_system& system) { return new lazy_scheduler{system}; });
   return config;
 }
 
@@ -80,6 +82,7 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
     config_ = make_config(options);
     own_ = std::make_unique<caf::actor_system>(*config_);
     outside = own_.get();
+    scheduler_ = static_cast<lazy_scheduler*>(&own_->scheduler());
   }
   system_ = outside;
   units_ = std::make_unique<unit_pool<lent_thread>>(*system_);
@@ -240,6 +243,14 @@ void runtime_core::stop() {
     std::unique_lock lock{mutex_};
     left_.wait(lock, [this] { return active_.empty() && admitted_ == 0; });
   }
+  end_actors();
+  apps_.clear();
+}
+
+// A runtime without scheduler threads ends its actors on this thread. A user's own actors get the
+// threads that they then need.
+void runtime_core::end_actors() {
+  auto here = scheduler_ && scheduler_->close_without_threads();
   for (auto& [plan, app] : apps_)
     app->close();
   services_.pool.stop();
@@ -247,8 +258,11 @@ void runtime_core::stop() {
   if (services_.saver)
     caf::anon_send_exit(services_.saver->actor, caf::exit_reason::user_shutdown);
   services_.saver = nullptr;
-  services_.actors.wait_until_empty();
-  apps_.clear();
+  if (!here)
+    return services_.actors.wait_until_empty();
+  scheduler_->run_here([this] { return services_.actors.empty(); });
+  if (system_->registry().running() > 0)
+    scheduler_->resume_with_threads();
 }
 
 } // namespace troupe

@@ -1,6 +1,7 @@
 // runtime_core: the parts of a runtime, in the order in which they must live.
 #pragma once
 
+#include "actors/lazy_scheduler.hpp"
 #include "actors/lent_thread.hpp"
 #include "actors/services.hpp"
 #include "actors/strand.hpp"
@@ -100,6 +101,7 @@ private:
   runtime_core(caf::actor_system* outside, const runtime_options& options,
                const std::shared_ptr<const key_provider>& keys);
   void stop();
+  void end_actors();
 
   std::unique_ptr<caf::actor_system_config> config_;
   // Destroyed after the system: actors point to their unit to the end.
@@ -107,6 +109,7 @@ private:
   std::unique_ptr<strand_pool> strands_;
   std::unique_ptr<caf::actor_system> own_;
   caf::actor_system* system_ = nullptr;
+  lazy_scheduler* scheduler_ = nullptr; // of own_
   std::shared_ptr<troupe::saver> saver_;
   std::shared_ptr<troupe::store> store_;
   std::shared_ptr<node_cache> cache_;
