@@ -1,6 +1,7 @@
 // runtime_core: setting a runtime up, and taking it down in every state.
 #include "coordinator/runtime_core.hpp"
 
+#include "actors/lazy_scheduler.hpp"
 #include "actors/log.hpp"
 #include "actors/logger_reference.hpp"
 #include "actors/saver_actor.hpp"
@@ -82,7 +83,6 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
     config_ = make_config(options);
     own_ = std::make_unique<caf::actor_system>(*config_);
     outside = own_.get();
-    scheduler_ = static_cast<lazy_scheduler*>(&own_->scheduler());
   }
   system_ = outside;
   units_ = std::make_unique<unit_pool<lent_thread>>(*system_);
@@ -250,7 +250,8 @@ void runtime_core::stop() {
 // A runtime without scheduler threads ends its actors on this thread. A user's own actors get the
 // threads that they then need.
 void runtime_core::end_actors() {
-  auto here = scheduler_ && scheduler_->close_without_threads();
+  auto* scheduler = own_ ? static_cast<lazy_scheduler*>(&own_->scheduler()) : nullptr;
+  auto here = scheduler && scheduler->close_without_threads();
   for (auto& [plan, app] : apps_)
     app->close();
   services_.pool.stop();
@@ -260,9 +261,9 @@ void runtime_core::end_actors() {
   services_.saver = nullptr;
   if (!here)
     return services_.actors.wait_until_empty();
-  scheduler_->run_here([this] { return services_.actors.empty(); });
+  scheduler->run_here([this] { return services_.actors.empty(); });
   if (system_->registry().running() > 0)
-    scheduler_->resume_with_threads();
+    scheduler->resume_with_threads();
 }
 
 } // namespace troupe

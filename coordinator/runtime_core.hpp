@@ -1,7 +1,6 @@
 // runtime_core: the parts of a runtime, in the order in which they must live.
 #pragma once
 
-#include "actors/lazy_scheduler.hpp"
 #include "actors/lent_thread.hpp"
 #include "actors/services.hpp"
 #include "actors/strand.hpp"
@@ -109,7 +108,6 @@ private:
   std::unique_ptr<strand_pool> strands_;
   std::unique_ptr<caf::actor_system> own_;
   caf::actor_system* system_ = nullptr;
-  lazy_scheduler* scheduler_ = nullptr; // of own_
   std::shared_ptr<troupe::saver> saver_;
   std::shared_ptr<troupe::store> store_;
   std::shared_ptr<node_cache> cache_;

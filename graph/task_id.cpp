@@ -4,6 +4,7 @@
 #include <troupe/error.hpp>
 
 #include <boost/uuid/name_generator_sha1.hpp>
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
