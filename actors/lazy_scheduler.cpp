@@ -8,7 +8,6 @@
 #include <caf/event_based_actor.hpp>
 #include <caf/policy/work_sharing.hpp>
 #include <caf/scheduler/coordinator.hpp>
-#include <caf/send.hpp>
 
 #include <utility>
 
@@ -25,19 +24,15 @@ public:
 
 namespace {
 
-// The receiver of CAF's `aout` until somebody prints: CAF's own printer has a thread.
+// Stands where CAF's `aout` looks for the printer, which has a thread of its own.
 class late_printer : public caf::event_based_actor {
 public:
   late_printer(caf::actor_config& config, std::function<caf::actor()> find)
     : caf::event_based_actor(config),
       find_{std::move(find)} {}
 
-  caf::behavior make_behavior() override {
-    set_default_handler([this](caf::scheduled_actor*, caf::message_view& text) {
-      caf::anon_send(find_(), text.move_content_to_message());
-      return caf::result<caf::message>{caf::message{}};
-    });
-    return {[](caf::unit_t) {}};
+  void enqueue(caf::mailbox_element_ptr line, caf::execution_unit* unit) override {
+    find_()->enqueue(std::move(line), unit);
   }
 
 private:
@@ -64,19 +59,26 @@ void lazy_scheduler::start() {
 }
 
 lazy_scheduler::thread_pool& lazy_scheduler::threads() {
-  if (has_threads())
-    return *pool_;
-  std::lock_guard lock{mutex_};
-  return start_threads();
+  if (!has_threads())
+    resume_with_threads();
+  return *pool_;
 }
 
-lazy_scheduler::thread_pool& lazy_scheduler::start_threads() {
-  if (!has_threads()) {
-    logger_reference reference; // the thread may be a user's
-    pool_->start();
-    running_.store(true, std::memory_order_release);
-  }
-  return *pool_;
+void lazy_scheduler::start_threads() {
+  if (has_threads())
+    return;
+  logger_reference reference; // the thread may be a user's
+  pool_->start();
+  running_.store(true, std::memory_order_release);
+  closed_ = false;
+  for (auto* job : std::exchange(waiting_, {}))
+    pool_->enqueue(job);
+  changed_.notify_all();
+}
+
+void lazy_scheduler::resume_with_threads() {
+  std::lock_guard lock{mutex_};
+  start_threads();
 }
 
 void lazy_scheduler::enqueue(caf::resumable* job) {
@@ -84,7 +86,7 @@ void lazy_scheduler::enqueue(caf::resumable* job) {
     std::lock_guard lock{mutex_};
     if (closed_) {
       waiting_.push_back(job);
-      pushed_.notify_one();
+      changed_.notify_all();
       return;
     }
     start_threads();
@@ -106,19 +108,14 @@ void lazy_scheduler::run_here(const std::function<bool()>& done) {
   logger_reference reference;
   while (!done()) {
     std::unique_lock lock{mutex_};
-    pushed_.wait(lock, [this] { return !waiting_.empty(); });
+    changed_.wait(lock, [this] { return !waiting_.empty() || has_threads(); });
+    if (has_threads())
+      return;
     auto* job = waiting_.front();
     waiting_.pop_front();
     lock.unlock();
     resume(job);
   }
-}
-
-void lazy_scheduler::resume_with_threads() {
-  std::lock_guard lock{mutex_};
-  closed_ = false;
-  for (auto* job : std::exchange(waiting_, {}))
-    start_threads().enqueue(job);
 }
 
 void lazy_scheduler::resume(caf::resumable* job) {
@@ -129,14 +126,14 @@ void lazy_scheduler::resume(caf::resumable* job) {
 }
 
 void lazy_scheduler::stop() {
-  caf::anon_send_exit(std::exchange(utility_actors_[printer_id], nullptr),
-                      caf::exit_reason::user_shutdown);
-  if (has_threads())
-    return pool_->stop();
+  utility_actors_[printer_id] = nullptr;
   run_here([this] {
     std::lock_guard lock{mutex_};
+    closed_ = !has_threads();
     return waiting_.empty();
   });
+  if (has_threads())
+    pool_->stop();
 }
 
 lazy_scheduler::caller_unit::caller_unit(lazy_scheduler& scheduler) : scheduler_{scheduler} {

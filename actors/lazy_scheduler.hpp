@@ -2,8 +2,8 @@
 // first needs one, since a run on a lent thread needs none.
 //
 // Invariants:
-//  - the threads start at most once, and not after close_without_threads() returned true.
-//  - after that the thread that ends the runtime resumes all actors.
+//  - the threads start at most once.
+//  - jobs wait in `waiting_` only while it is closed, and only a thread in run_here() takes them.
 #pragma once
 
 #include <caf/execution_unit.hpp>
@@ -23,19 +23,20 @@ public:
   explicit lazy_scheduler(caf::actor_system& system);
   ~lazy_scheduler() override;
 
-  /// Resumes the actor soon, on a scheduler thread. From any thread.
+  /// Resumes the actor soon. From any thread.
   /// Errors: throws std::system_error when the first thread cannot be started.
   void enqueue(caf::resumable* job) override;
+  /// CAF's clock, whose thread starts with the others.
   caf::actor_clock& clock() noexcept override;
 
   bool has_threads() const noexcept { return running_.load(std::memory_order_acquire); }
-  /// Whether there are no threads. Then none starts from here on, unless resume_with_threads()
-  /// is called: the actors wait until run_here() resumes them.
+  /// Whether there are no threads. Actors then wait for run_here(). Only a timer or a line for
+  /// CAF's printer still starts the threads.
   bool close_without_threads();
-  /// Resumes actors on the calling thread until `done`. Called after close_without_threads().
+  /// Resumes actors on the calling thread until `done`, or until there are threads.
   /// Blocks: while no actor has a message.
   void run_here(const std::function<bool()>& done);
-  /// Ends the state that close_without_threads() began: the threads resume the waiting actors.
+  /// Starts the threads, which take the waiting actors.
   void resume_with_threads();
 
   // caf::actor_system::module
@@ -55,15 +56,15 @@ private:
   };
 
   thread_pool& threads();
-  thread_pool& start_threads(); // with the lock held
+  void start_threads(); // with the lock held
   void resume(caf::resumable* job);
 
   std::unique_ptr<thread_pool> pool_;
   std::atomic<bool> running_{false}; // the threads of pool_ were started
   std::mutex mutex_;
   bool closed_ = false;
-  std::condition_variable pushed_;
-  std::deque<caf::resumable*> waiting_; // filled while closed
+  std::condition_variable changed_;
+  std::deque<caf::resumable*> waiting_;
   caller_unit caller_;
 };
 

@@ -58,9 +58,9 @@ std::vector<actor_info> roster::list(const group_card* group) const {
   return out;
 }
 
-bool roster::empty() const {
+std::size_t roster::size() const {
   std::lock_guard lock{mutex_};
-  return cards_.empty();
+  return cards_.size();
 }
 
 void roster::wait_until_empty() const {

@@ -252,17 +252,21 @@ void runtime_core::stop() {
 void runtime_core::end_actors() {
   auto* scheduler = own_ ? static_cast<lazy_scheduler*>(&own_->scheduler()) : nullptr;
   auto here = scheduler && scheduler->close_without_threads();
+  auto end_here = [this, here, scheduler](std::size_t left) {
+    if (here)
+      scheduler->run_here([this, left] { return services_.actors.size() <= left; });
+  };
   for (auto& [plan, app] : apps_)
     app->close();
+  end_here(services_.saver ? 1 : 0); // first, since a blocking body may wait for its node's end
   services_.pool.stop();
   services_.clock.stop();
   if (services_.saver)
     caf::anon_send_exit(services_.saver->actor, caf::exit_reason::user_shutdown);
   services_.saver = nullptr;
-  if (!here)
-    return services_.actors.wait_until_empty();
-  scheduler->run_here([this] { return services_.actors.empty(); });
-  if (system_->registry().running() > 0)
+  end_here(0);
+  services_.actors.wait_until_empty();
+  if (here && system_->registry().running() > 0)
     scheduler->resume_with_threads();
 }
 

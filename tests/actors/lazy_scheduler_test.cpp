@@ -52,7 +52,12 @@ BOOST_AUTO_TEST_SUITE(actors_lazy_scheduler)
 BOOST_AUTO_TEST_CASE(a_system_without_messages_starts_no_thread) {
   lazy_system of;
   BOOST_TEST(!of.scheduler->has_threads());
-  of.system.reset(); // its own actors end on this thread
+}
+
+BOOST_AUTO_TEST_CASE(a_closed_system_ends_without_threads) {
+  lazy_system of;
+  BOOST_REQUIRE(of.scheduler->close_without_threads());
+  of.system.reset();
 }
 
 BOOST_AUTO_TEST_CASE(a_message_starts_the_threads_that_resume_its_receiver) {
@@ -98,9 +103,22 @@ BOOST_AUTO_TEST_CASE(actors_that_waited_get_threads_when_the_scheduler_opens_aga
   BOOST_TEST((by.get_future().get() != std::this_thread::get_id()));
 }
 
+BOOST_AUTO_TEST_CASE(a_timer_starts_the_threads_of_a_closed_scheduler) {
+  lazy_system of;
+  BOOST_REQUIRE(of.scheduler->close_without_threads());
+  heard by;
+  auto to = listener(*of.system, by);
+  auto start = of.system->spawn<caf::hidden>([to](caf::event_based_actor* self) {
+    self->delayed_send(to, std::chrono::milliseconds{1}, 1);
+  });
+  of.scheduler->run_here([] { return false; });
+  BOOST_TEST(of.scheduler->has_threads());
+  BOOST_TEST((by.get_future().get() != std::this_thread::get_id()));
+}
+
 BOOST_AUTO_TEST_CASE(lines_of_aout_reach_the_printer_of_caf) {
-  temporary_directory folder;
-  auto file = std::filesystem::path{folder.path()} / "lines";
+  test::temporary_directory folder;
+  auto file = folder.path() / "lines";
   {
     lazy_system of;
     caf::scoped_actor self{*of.system};
