@@ -44,7 +44,8 @@ private:
 lazy_scheduler::lazy_scheduler(caf::actor_system& system)
   : abstract_coordinator{system},
     pool_{std::make_unique<thread_pool>(system)},
-    caller_{*this} {}
+    caller_{*this},
+    clock_{*this} {}
 
 lazy_scheduler::~lazy_scheduler() = default;
 
@@ -94,10 +95,6 @@ void lazy_scheduler::enqueue(caf::resumable* job) {
   pool_->enqueue(job);
 }
 
-caf::actor_clock& lazy_scheduler::clock() noexcept {
-  return threads().clock();
-}
-
 bool lazy_scheduler::close_without_threads() {
   std::lock_guard lock{mutex_};
   closed_ = !has_threads();
@@ -142,6 +139,59 @@ lazy_scheduler::caller_unit::caller_unit(lazy_scheduler& scheduler) : scheduler_
 
 void lazy_scheduler::caller_unit::exec_later(caf::resumable* job) {
   scheduler_.enqueue(job);
+}
+
+// ---- the clock ------------------------------------------------------------------------------
+
+void lazy_scheduler::late_clock::set_ordinary_timeout(time_point when, caf::abstract_actor* self,
+                                                      caf::atom_value type, std::uint64_t id) {
+  scheduler_.threads().clock().set_ordinary_timeout(when, self, type, id);
+}
+
+void lazy_scheduler::late_clock::set_multi_timeout(time_point when, caf::abstract_actor* self,
+                                                   caf::atom_value type, std::uint64_t id) {
+  scheduler_.threads().clock().set_multi_timeout(when, self, type, id);
+}
+
+void lazy_scheduler::late_clock::set_request_timeout(time_point when, caf::abstract_actor* self,
+                                                     caf::message_id id) {
+  scheduler_.threads().clock().set_request_timeout(when, self, id);
+}
+
+void lazy_scheduler::late_clock::schedule_message(time_point when, caf::strong_actor_ptr receiver,
+                                                  caf::mailbox_element_ptr content) {
+  scheduler_.threads().clock().schedule_message(when, std::move(receiver), std::move(content));
+}
+
+void lazy_scheduler::late_clock::schedule_message(time_point when, caf::group target,
+                                                  caf::strong_actor_ptr sender,
+                                                  caf::message content) {
+  scheduler_.threads().clock().schedule_message(when, std::move(target), std::move(sender),
+                                                std::move(content));
+}
+
+// Without threads nothing was set.
+
+void lazy_scheduler::late_clock::cancel_ordinary_timeout(caf::abstract_actor* self,
+                                                         caf::atom_value type) {
+  if (scheduler_.has_threads())
+    scheduler_.pool_->clock().cancel_ordinary_timeout(self, type);
+}
+
+void lazy_scheduler::late_clock::cancel_request_timeout(caf::abstract_actor* self,
+                                                        caf::message_id id) {
+  if (scheduler_.has_threads())
+    scheduler_.pool_->clock().cancel_request_timeout(self, id);
+}
+
+void lazy_scheduler::late_clock::cancel_timeouts(caf::abstract_actor* self) {
+  if (scheduler_.has_threads())
+    scheduler_.pool_->clock().cancel_timeouts(self);
+}
+
+void lazy_scheduler::late_clock::cancel_all() {
+  if (scheduler_.has_threads())
+    scheduler_.pool_->clock().cancel_all();
 }
 
 } // namespace troupe

@@ -6,6 +6,7 @@
 //  - jobs wait in `waiting_` only while it is closed, and only a thread in run_here() takes them.
 #pragma once
 
+#include <caf/actor_clock.hpp>
 #include <caf/execution_unit.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
 
@@ -26,8 +27,8 @@ public:
   /// Resumes the actor soon. From any thread.
   /// Errors: throws std::system_error when the first thread cannot be started.
   void enqueue(caf::resumable* job) override;
-  /// CAF's clock, whose thread starts with the others.
-  caf::actor_clock& clock() noexcept override;
+  /// Any thread may read the time. A time-out or a delayed message starts the threads.
+  caf::actor_clock& clock() noexcept override { return clock_; }
 
   bool has_threads() const noexcept { return running_.load(std::memory_order_acquire); }
   /// Whether there are no threads. Actors then wait for run_here(). Only a timer or a line for
@@ -55,6 +56,29 @@ private:
     lazy_scheduler& scheduler_;
   };
 
+  // CAF's clock, whose thread starts with the others. CAF reads the time whenever an actor resumes.
+  class late_clock : public caf::actor_clock {
+  public:
+    explicit late_clock(lazy_scheduler& scheduler) : scheduler_{scheduler} {}
+    void set_ordinary_timeout(time_point when, caf::abstract_actor* self, caf::atom_value type,
+                              std::uint64_t id) override;
+    void set_multi_timeout(time_point when, caf::abstract_actor* self, caf::atom_value type,
+                           std::uint64_t id) override;
+    void set_request_timeout(time_point when, caf::abstract_actor* self,
+                             caf::message_id id) override;
+    void cancel_ordinary_timeout(caf::abstract_actor* self, caf::atom_value type) override;
+    void cancel_request_timeout(caf::abstract_actor* self, caf::message_id id) override;
+    void cancel_timeouts(caf::abstract_actor* self) override;
+    void schedule_message(time_point when, caf::strong_actor_ptr receiver,
+                          caf::mailbox_element_ptr content) override;
+    void schedule_message(time_point when, caf::group target, caf::strong_actor_ptr sender,
+                          caf::message content) override;
+    void cancel_all() override;
+
+  private:
+    lazy_scheduler& scheduler_;
+  };
+
   thread_pool& threads();
   void start_threads(); // with the lock held
   void resume(caf::resumable* job);
@@ -66,6 +90,7 @@ private:
   std::condition_variable changed_;
   std::deque<caf::resumable*> waiting_;
   caller_unit caller_;
+  late_clock clock_;
 };
 
 } // namespace troupe
