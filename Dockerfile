@@ -14,7 +14,7 @@ FROM debian:12-slim AS troupe
 RUN apt-get update \
  && apt-get install -y --no-install-recommends \
       libcaf-core0.17 libcaf-io0.17 libcurl4 libfmt9 liblmdb0 libpq5 libspdlog1.10 \
-      libedit2 libre2-9 libsqlite3-0 libssl3 libxxhash0 libzstd1 \
+      libedit2 libre2-9 libsqlite3-0 libssl3 libzstd1 \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --create-home --uid 10001 troupe \
  && install -d -o troupe -g troupe /data /certificates /authority

@@ -58,6 +58,11 @@ std::vector<actor_info> roster::list(const group_card* group) const {
   return out;
 }
 
+std::size_t roster::size() const {
+  std::lock_guard lock{mutex_};
+  return cards_.size();
+}
+
 void roster::wait_until_empty() const {
   std::unique_lock lock{mutex_};
   empty_.wait(lock, [this] { return cards_.empty(); });

@@ -41,6 +41,7 @@ public:
   /// by name.
   std::vector<actor_info> list(const group_card* group) const;
 
+  std::size_t size() const;
   /// Waits until no card is left.
   void wait_until_empty() const;
 

@@ -1,6 +1,7 @@
 // runtime_core: setting a runtime up, and taking it down in every state.
 #include "coordinator/runtime_core.hpp"
 
+#include "actors/lazy_scheduler.hpp"
 #include "actors/log.hpp"
 #include "actors/logger_reference.hpp"
 #include "actors/saver_actor.hpp"
@@ -12,6 +13,7 @@
 #include <troupe/keyring.hpp>
 #include <troupe/placement.hpp>
 
+#include <caf/actor_registry.hpp>
 #include <caf/send.hpp>
 
 #include <thread>
@@ -24,8 +26,9 @@ std::unique_ptr<caf::actor_system_config> make_config(const runtime_options& opt
   auto config = std::make_unique<caf::actor_system_config>();
   auto threads = options.worker_threads != 0 ? options.worker_threads
                                              : std::max(1u, std::thread::hardware_concurrency());
-  config->set("scheduler.policy", caf::atom("sharing"));
   config->set("scheduler.max-threads", threads);
+  config->module_factories.push_back(
+    [](caf::actor_system& system) { return new lazy_scheduler{system}; });
   return config;
 }
 
@@ -231,15 +234,31 @@ void runtime_core::stop() {
   }
   for (const auto& group : groups)
     group->wait_until_left();
+  end_actors();
+  apps_.clear();
+}
+
+// A runtime without scheduler threads ends its actors on this thread. A user's own actors get the
+// threads that they then need.
+void runtime_core::end_actors() {
+  auto* scheduler = own_ ? static_cast<lazy_scheduler*>(&own_->scheduler()) : nullptr;
+  auto here = scheduler && scheduler->close_without_threads();
+  auto end_here = [this, here, scheduler](std::size_t left) {
+    if (here)
+      scheduler->run_here([this, left] { return services_.actors.size() <= left; });
+  };
   for (auto& [plan, app] : apps_)
     app->close();
+  end_here(services_.saver ? 1 : 0); // first, since a blocking body may wait for its node's end
   services_.pool.stop();
   services_.clock.stop();
   if (services_.saver)
     caf::anon_send_exit(services_.saver->actor, caf::exit_reason::user_shutdown);
   services_.saver = nullptr;
+  end_here(0);
   services_.actors.wait_until_empty();
-  apps_.clear();
+  if (here && system_->registry().running() > 0)
+    scheduler->resume_with_threads();
 }
 
 } // namespace troupe

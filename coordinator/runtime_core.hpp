@@ -94,6 +94,7 @@ private:
   runtime_core(caf::actor_system* outside, const runtime_options& options,
                const std::shared_ptr<const key_provider>& keys);
   void stop();
+  void end_actors();
 
   std::unique_ptr<caf::actor_system_config> config_;
   // Destroyed after the system: actors point to their unit to the end.

@@ -7,7 +7,7 @@ namespace troupe {
 
 namespace {
 
-bool among(const std::vector<channel_index>& keys, channel_index c) {
+bool among(const index_list& keys, channel_index c) {
   return c != no_index && std::find(keys.begin(), keys.end(), c) != keys.end();
 }
 

@@ -185,7 +185,7 @@ checkpoint take_checkpoint(thread_state& state, const std::vector<channel_index>
   return out;
 }
 
-value read_channels(const thread_state& state, const std::vector<channel_index>& keys) {
+value read_channels(const thread_state& state, std::span<const channel_index> keys) {
   std::vector<value::map_init> out;
   out.reserve(keys.size());
   for (auto c : keys)
@@ -207,7 +207,7 @@ state_update read_in_order(const thread_state& state, const shown_channels& show
 value read_output(const thread_state& state, const shown_channels& shown) {
   if (!shown.bare)
     return read_channels(state, shown.keys);
-  auto c = shown.keys.front();
+  auto c = shown.keys[0];
   return available(state, c) ? read_channel(state.plan->channels[c].spec, state.cells[c]) : value{};
 }
 

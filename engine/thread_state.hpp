@@ -74,12 +74,12 @@ inline bool available(const thread_state& state, channel_index c) {
 }
 
 /// The available channels among `keys`, as a map.
-value read_channels(const thread_state& state, const std::vector<channel_index>& keys);
+value read_channels(const thread_state& state, std::span<const channel_index> keys);
 
 /// The channels of a state that results and stream parts show: a map of them, or the bare value of
 /// the only one.
 struct shown_channels {
-  std::vector<channel_index> keys;
+  index_list keys;
   bool bare = false;
 
   bool has(channel_index c) const {

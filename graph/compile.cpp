@@ -23,9 +23,13 @@
 namespace troupe {
 namespace {
 
-using indices = std::vector<channel_index>;
-
 constexpr node_index end_node = no_index - 1; // END is not a node of the plan
+
+// The channel of the edges into a node that is deferred.
+const channel_spec& late_branch() {
+  static const channel_spec spec{.kind = channel_kind::last_value_after_finish, .guard = false};
+  return spec;
+}
 
 // Joins the parts in one allocation of exactly the needed size: plans are kept in large numbers.
 std::string concat(std::initializer_list<std::string_view> parts) {
@@ -84,13 +88,10 @@ public:
 private:
   // ---- channels -----------------------------------------------------------------------------
 
-  channel_index add_channel(std::string name, channel_spec spec, bool state = false) {
+  channel_index add_channel(std::string name, const channel_spec& spec, bool state = false) {
     auto i = static_cast<channel_index>(plan_->channels.size());
-    plan_->channels.push_back({.name = std::move(name),
-                               .spec = std::move(spec),
-                               .state = state,
-                               .control = !state,
-                               .triggers = {}});
+    plan_->channels.push_back(
+      {.name = std::move(name), .spec = spec, .state = state, .control = !state, .triggers = {}});
     return i;
   }
 
@@ -107,20 +108,22 @@ private:
   void add_state_channels(bool managed) {
     for (std::size_t i = 0; i < spec_.channels.size(); ++i)
       if (const auto& [name, channel] = spec_.channels[i]; channel.managed() == managed)
-        channel_at_[i] = add_channel(name, channel, true);
+        channel_at_[i] = add_channel(name, plan_->own(channel), true);
   }
 
-  indices places(const schema& keys) const {
-    indices out;
-    out.reserve(keys.channels.size());
+  index_list places(const schema& keys) const {
+    index_list out;
     for (const auto& [key, channel] : keys.channels)
       out.push_back(channel_at_[spec_.channel_at.find(key)->second]);
     return out;
   }
 
-  indices unmanaged(indices keys) const {
-    std::erase_if(keys, [this](channel_index c) { return plan_->channels[c].spec.managed(); });
-    return keys;
+  index_list unmanaged(const index_list& keys) const {
+    index_list out;
+    for (auto c : keys)
+      if (!plan_->channels[c].spec.managed())
+        out.push_back(c);
+    return out;
   }
 
   // ---- nodes --------------------------------------------------------------------------------
@@ -154,10 +157,8 @@ private:
 
   plan_node& add_plan_node(std::string name, bool defer) {
     auto i = static_cast<node_index>(plan_->nodes.size());
-    channel_spec kind{.kind = defer ? channel_kind::last_value_after_finish
-                                    : channel_kind::ephemeral,
-                      .guard = false};
-    auto branch = add_channel(concat({names::branch_prefix, name}), std::move(kind));
+    auto branch = add_channel(concat({names::branch_prefix, name}),
+                              defer ? late_branch() : ephemeral_unguarded);
     plan_->channels[branch].triggers = {i};
     auto& node = plan_->nodes.emplace_back();
     node.name = std::move(name);
@@ -250,7 +251,8 @@ private:
     auto need = j.how.need == 0 ? waited_for.size() : j.how.need;
     auto channel = add_channel(
       std::move(name),
-      {.kind = kind, .names = std::move(waited_for), .need = need, .patience = j.how.timeout});
+      plan_->own(
+        {.kind = kind, .names = std::move(waited_for), .need = need, .patience = j.how.timeout}));
     plan_->channels[channel].triggers = {to};
     plan_->nodes[to].triggers.push_back(channel);
     for (const auto& from : j.from)
@@ -268,7 +270,7 @@ private:
 
   void add_routes() {
     for (const auto& r : spec_.routes) {
-      std::optional<indices> reads;
+      std::optional<index_list> reads;
       if (r.reads)
         reads = places(*r.reads);
       else if (r.from == names::start) // START itself reads nothing
@@ -345,7 +347,7 @@ private:
   }
 
   bool shares_keys(const plan_node& node, const graph_plan& inner) const {
-    auto named = [&inner](const indices& keys, const std::string& name) {
+    auto named = [&inner](const index_list& keys, const std::string& name) {
       return std::ranges::any_of(keys,
                                  [&](channel_index c) { return inner.channels[c].name == name; });
     };
@@ -434,13 +436,7 @@ private:
 
   void shrink() {
     plan_->channels.shrink_to_fit();
-    plan_->stream_keys.shrink_to_fit();
-    plan_->input_keys.shrink_to_fit();
-    plan_->output_keys.shrink_to_fit();
-    plan_->reacting.shrink_to_fit();
-    plan_->finishing.shrink_to_fit();
     for (auto& n : plan_->nodes) {
-      n.triggers.shrink_to_fit();
       n.writes.shrink_to_fit();
       n.routes.shrink_to_fit();
     }
@@ -448,9 +444,9 @@ private:
 
   const graph_spec& spec_;
   std::shared_ptr<graph_plan> plan_;
-  indices channel_at_;            // the plan's channel for each of spec_.channels
-  std::vector<node_index> place_; // the plan's node for each of spec_.nodes
-  indices state_keys_;
+  std::vector<channel_index> channel_at_; // the plan's channel for each of spec_.channels
+  std::vector<node_index> place_;         // the plan's node for each of spec_.nodes
+  index_list state_keys_;
 };
 
 } // namespace

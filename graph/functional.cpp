@@ -32,12 +32,10 @@ channel_spec described(channel_spec spec, const value& json) {
   return spec;
 }
 
-channel_index add_channel(graph_plan& plan, std::string_view name, channel_spec spec, bool state) {
-  plan.channels.push_back({.name = std::string{name},
-                           .spec = std::move(spec),
-                           .state = state,
-                           .control = !state,
-                           .triggers = {}});
+channel_index add_channel(graph_plan& plan, std::string_view name, const channel_spec& spec,
+                          bool state) {
+  plan.channels.push_back(
+    {.name = std::string{name}, .spec = spec, .state = state, .control = !state, .triggers = {}});
   return static_cast<channel_index>(plan.channels.size() - 1);
 }
 
@@ -72,8 +70,9 @@ result<compiled_graph> make_entrypoint(std::string name, node_body body, entrypo
   plan->options.store = std::move(options.store);
   plan->options.cache = std::move(options.cache);
   plan->context = {std::move(options.context_schema.json), std::move(options.context_schema.check)};
-  plan->start = add_channel(*plan, names::start, described(ephemeral, schemas.input), false);
-  auto end = add_channel(*plan, names::end, described(last_value, schemas.output), true);
+  plan->start = add_channel(*plan, names::start, plan->own(described(ephemeral, schemas.input)),
+                            false);
+  auto end = add_channel(*plan, names::end, plan->own(described(last_value, schemas.output)), true);
   add_channel(*plan, names::previous, last_value, false);
   plan->tasks = add_channel(*plan, names::tasks, topic, false);
   plan->input_keys = {plan->start};

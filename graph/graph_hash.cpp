@@ -51,7 +51,7 @@ void describe(description& to, const plan_node& node) {
   to.each(node.writes, [&](const plan_write& w) { to.add(w.channel).add(to_json(w.val)); });
   to.each(node.routes, [&](const plan_route& route) {
     to.add(route.name).add(route.reads.has_value());
-    to.each(route.reads.value_or(std::vector<channel_index>{}), channel);
+    to.each(route.reads.value_or(index_list{}), channel);
     to.each(route.map.entries(), [&](const auto& e) { to.add(e.first).add(e.second); });
   });
   to.add(node.body.graph ? graph_hash(*node.body.graph) : std::string{});

@@ -2,20 +2,20 @@
 #include "graph/graph_plan.hpp"
 
 #include <algorithm>
-#include <numeric>
 
 namespace troupe {
 namespace {
 
-template <class Named> std::vector<std::uint32_t> sorted_by_name(const std::vector<Named>& list) {
-  std::vector<std::uint32_t> out(list.size());
-  std::iota(out.begin(), out.end(), 0u);
+template <class Named> index_list sorted_by_name(const std::vector<Named>& list) {
+  index_list out;
+  for (std::uint32_t i = 0; i < list.size(); ++i)
+    out.push_back(i);
   std::ranges::sort(out, {}, [&list](std::uint32_t i) -> std::string_view { return list[i].name; });
   return out;
 }
 
 template <class Named>
-std::uint32_t find_by_name(const std::vector<Named>& list, const std::vector<std::uint32_t>& sorted,
+std::uint32_t find_by_name(const std::vector<Named>& list, const index_list& sorted,
                            std::string_view name) noexcept {
   auto name_at = [&list](std::uint32_t i) -> std::string_view { return list[i].name; };
   auto at = std::ranges::lower_bound(sorted, name, {}, name_at);

@@ -2,10 +2,12 @@
 #pragma once
 
 #include "graph/channel_kinds.hpp"
+#include "graph/index_list.hpp"
 
 #include <troupe/state_graph.hpp>
 
 #include <cstdint>
+#include <forward_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,10 +23,10 @@ inline constexpr std::uint32_t no_index = 0xffff'ffff;
 
 struct plan_channel {
   std::string name;
-  channel_spec spec;
+  const channel_spec& spec; // of the plan, or of all plans
   bool state = false; // a key of some schema; else made by the compiler (branch:to:…, join:…, …)
   bool control = false; // not a state key: only the engine writes it, the coordinator keeps it
-  std::vector<node_index> triggers; // the nodes it triggers
+  index_list triggers;  // the nodes it triggers
 };
 
 /// A write that every run of a node makes: an edge, or the node's part of a join.
@@ -36,7 +38,7 @@ struct plan_write {
 struct plan_route {
   std::string name;
   route_body body;
-  std::optional<std::vector<channel_index>> reads; // nullopt: the same as its node
+  std::optional<index_list> reads; // nullopt: the same as its node
   path_map map;
 };
 
@@ -65,15 +67,15 @@ struct plan_node {
   node_body body; // empty for START
   troupe::lane lane = lane::standard;
   bool defer = false;
-  node_index handler = no_index; // runs when the node failed for good
-  bool handles = false;          // the node is such a handler
+  bool handles = false;          // the node is the handler of another one
   bool graph_state = false;      // tasks started by a send carry the state as well
+  node_index handler = no_index; // runs when the node failed for good
   std::shared_ptr<const node_settings> settings = node_settings{}.shared(); // never null
-  channel_index branch = no_index;     // branch:to:NAME, or __start__ for START
-  std::vector<channel_index> triggers; // sorted by channel name
-  std::string pull_suffix; // NAME "__pregel_pull" TRIGGER…: the end of a pull task's hash
-  std::vector<channel_index> reads; // input keys in schema order, managed ones included
-  std::vector<plan_write> writes;   // edges, then joins, in the order they were added
+  channel_index branch = no_index; // branch:to:NAME, or __start__ for START
+  index_list triggers;             // sorted by channel name
+  std::string pull_suffix;         // NAME "__pregel_pull" TRIGGER…: the end of a pull task's hash
+  index_list reads;                // input keys in schema order, managed ones included
+  std::vector<plan_write> writes;  // edges, then joins, in the order they were added
   std::vector<plan_route> routes;
 };
 
@@ -90,17 +92,17 @@ public:
   compile_options options;
   std::vector<plan_channel> channels; // declaration order
   std::vector<plan_node> nodes;
-  std::vector<channel_index> input_keys;  // START may write these
-  std::vector<channel_index> output_keys; // what a result shows
-  std::vector<channel_index> stream_keys; // all state channels that are not managed
-  std::vector<channel_index> reacting;    // channels with reacts_to_silence()
-  std::vector<channel_index> finishing;   // *_after_finish channels
-  std::vector<channel_index> patient;     // joins with a time-out
-  channel_index start = no_index;         // __start__
-  channel_index tasks = no_index;         // __pregel_tasks
-  bool single = false;                    // the whole state, or what is shown, is one channel
-  bool per_thread = false;                // a node is a graph with checkpointing::per_thread
-  bool functional = false;                // an entrypoint: node 1 reads __start__, without a START
+  index_list input_keys;          // START may write these
+  index_list output_keys;         // what a result shows
+  index_list stream_keys;         // all state channels that are not managed
+  index_list reacting;            // channels with reacts_to_silence()
+  index_list finishing;           // *_after_finish channels
+  index_list patient;             // joins with a time-out
+  channel_index start = no_index; // __start__
+  channel_index tasks = no_index; // __pregel_tasks
+  bool single = false;            // the whole state, or what is shown, is one channel
+  bool per_thread = false;        // a node is a graph with checkpointing::per_thread
+  bool functional = false;        // an entrypoint: node 1 reads __start__, without a START
   context_spec context;
   const void* exporter = nullptr; // an address in the library that exports the plan; null: none
                                   // does
@@ -118,12 +120,16 @@ public:
   const plan_channel& channel(channel_index i) const { return channels[i]; }
   const plan_node& node(node_index i) const { return nodes[i]; }
 
+  /// Keeps the declaration of a channel for as long as the plan.
+  const channel_spec& own(channel_spec spec) { return specs_.emplace_front(std::move(spec)); }
+
   /// Builds the name look-ups; called once by the compiler.
   void index();
 
 private:
-  std::vector<channel_index> channels_by_name_;
-  std::vector<node_index> nodes_by_name_;
+  std::forward_list<channel_spec> specs_;
+  index_list channels_by_name_;
+  index_list nodes_by_name_;
 };
 
 /// The error of a route, goto or send to a node that the graph does not have.

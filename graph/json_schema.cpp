@@ -38,7 +38,7 @@ value schema_of_kind(const channel_spec& spec) {
   return value::map();
 }
 
-value object_of(const graph_plan& plan, const std::vector<channel_index>& keys, const char* what) {
+value object_of(const graph_plan& plan, const index_list& keys, const char* what) {
   if (plan.single && keys.size() == 1)
     return schema_of_kind(plan.channels[keys[0]].spec);
   std::vector<value::map_init> members;

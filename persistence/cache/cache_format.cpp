@@ -3,6 +3,7 @@
 
 #include "persistence/record/bytes.hpp"
 
+#define XXH_INLINE_ALL // needs no library
 #include <xxhash.h>
 
 namespace troupe {

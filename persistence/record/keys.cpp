@@ -1,6 +1,7 @@
 // keys: making and reading keys. The only file that knows their layout.
 #include "persistence/record/keys.hpp"
 
+#define XXH_INLINE_ALL // needs no library
 #include <xxhash.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // record: the header of 16 bytes, which is the same in every format. FORMAT.md, "Record".
 #include "persistence/record/record.hpp"
 
+#define XXH_INLINE_ALL // needs no library
 #include <xxhash.h>
 
 #include <algorithm>

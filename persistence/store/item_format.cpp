@@ -5,6 +5,7 @@
 #include "persistence/store/store_namespace.hpp"
 #include "persistence/store/vector_bytes.hpp"
 
+#define XXH_INLINE_ALL // needs no library
 #include <xxhash.h>
 
 namespace troupe {

@@ -64,7 +64,7 @@ const plan_channel& channel_of(const compiled_graph& graph, std::string_view nam
   return plan.channel(plan.find_channel(name));
 }
 
-texts names_of(const compiled_graph& graph, const std::vector<channel_index>& channels) {
+texts names_of(const compiled_graph& graph, std::span<const channel_index> channels) {
   texts out;
   for (auto c : channels)
     out.push_back(graph.plan()->channel(c).name);

@@ -91,6 +91,17 @@ class Parts(unittest.TestCase):
         self.assertIn("6troupe3cli", exported)
         self.assertNotIn("6digest", exported)  # a graph library has this graph, too
 
+    def test_a_library_exports_symbols_of_its_namespace_alone(self):
+        for library in LIB.glob("libtroupe*.so.*.*.*"):
+            with self.subTest(library.name):
+                exported = run(["nm", "--dynamic", "--defined-only", "--format=just-symbols", library])
+                others = re.findall(r"^_Z(?:T[ISV])?N?K?(?:St|3caf|8nlohmann|5boost).*$", exported.stdout, re.M)
+                self.assertEqual(others, [])
+
+    def test_the_core_is_looked_up_in_no_folder_but_the_systems(self):
+        core = next(LIB.glob("libtroupe.so.*.*.*"))
+        self.assertNotIn("PATH)", run(["readelf", "--dynamic", core]).stdout)
+
     def test_a_part_that_is_missing_is_named_and_the_rest_works(self):
         (self.folder / "bin").mkdir()
         (self.folder / "lib").mkdir()
