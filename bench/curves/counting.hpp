@@ -15,7 +15,7 @@ struct memory_counts {
 };
 memory_counts memory_counts_now();
 
-/// What `work` adds to the counts, in all threads.
+/// The counts that `work` adds, in all threads.
 template <class F> memory_counts counts_of(F&& work) {
   auto before = memory_counts_now();
   std::forward<F>(work)();

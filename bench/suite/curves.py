@@ -60,7 +60,7 @@ def enough_memory(name, size):
 
 
 def count(program, name, size, tool=()):
-    """What the program prints at a size, and what the tool before it reports. None when it takes too long."""
+    """The counts of the program at a size, and the report of the tool before it. None when it takes too long."""
     scratch = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=scratch, prefix="troupe-curves-") as folder:
         try:

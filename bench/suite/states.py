@@ -28,7 +28,7 @@ def run_once(program, names):
 
 
 def differences(expected, got, all_of_them):
-    """What is wrong with the states of a run. Both are maps of workload -> digest or null."""
+    """Complaints about the states of a run. Both are maps of workload -> digest or null."""
     for key, state in got.items():
         if key not in expected:
             yield f"{key}: bench/expected_states.json lacks it"
