@@ -64,7 +64,8 @@ def count(program, name, size, tool=()):
     scratch = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=scratch, prefix="troupe-curves-") as folder:
         try:
-            done = subprocess.run([*tool, program, name, str(size), folder], capture_output=True, text=True,
+            before = [part.format(folder=folder) for part in tool]
+            done = subprocess.run([*before, program, name, str(size), folder], capture_output=True, text=True,
                                   timeout=SECONDS)
         except subprocess.TimeoutExpired:
             note(f"  {name} {size}: took longer than {SECONDS} s")
@@ -87,7 +88,7 @@ def allocations(program, name, top):
 
 def instructions(program, name):
     """Instructions beyond those at the smallest size, which are mostly the start of the process."""
-    tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null"]
+    tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file={folder}/out"]
     all_of = []
     for size in INSTRUCTIONS_AT:
         got = count(program, name, size, tool)
