@@ -236,8 +236,7 @@ inline void expect(bool holds, const char* what) {
 /// Shape:  `state` is canonical, as the checkpoint codec writes it.
 void note_state(std::string_view state);
 
-/// The digest noted since the last call: FNV-1a of 64 bits in hexadecimal. Empty when there is
-/// none.
+/// The digest noted since the last call: FNV-1a of 64 bits in hexadecimal. Empty without one.
 std::optional<std::string> take_noted_state();
 
 /// A figure as a result line, without a line break.

@@ -88,7 +88,7 @@ def allocations(program, name, top):
 
 def instructions(program, name):
     """Instructions beyond those at the smallest size, which are mostly the start of the process."""
-    tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file={folder}/out"]
+    tool = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--fair-sched=try", "--cachegrind-out-file={folder}/out"]
     all_of = []
     for size in INSTRUCTIONS_AT:
         got = count(program, name, size, tool)

@@ -75,7 +75,7 @@ def compile_ours():
     return SOURCE / "build/release/bin/troupe-bench"
 
 
-def python_peers(cache):
+def python_peers(cache, offline):
     """(name, program or None, reason) of each peer with a wheel."""
     venv = cache / "venv"
     python = venv / "bin/python"
@@ -84,7 +84,7 @@ def python_peers(cache):
             return [(name, None, why) for name in ("langgraph-py", "fast-langgraph", "neograph")]
 
     def install(*packages):
-        return attempt([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-U", *packages])
+        return None if offline else attempt([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-U", *packages])
 
     def program(name, script, *more):
         command = [str(python), "-B", str(PEERS / script), *more]
@@ -102,28 +102,29 @@ def python_peers(cache):
     return found
 
 
-def node_peer(cache):
+def node_peer(cache, offline):
     name, folder = "langgraph-js", cache / "node"
     if shutil.which("node") is None or shutil.which("npm") is None:
         return name, None, "node and npm are missing"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "package.json").write_text('{"private": true}\n')
     npm = ["npm", "install", "--no-fund", "--no-audit", "--loglevel=error"]
-    if why := attempt([*npm, "@langchain/langgraph", "@langchain/core"], cwd=folder):
-        return name, None, why
-    if why := attempt([*npm, "@langchain/langgraph-checkpoint-sqlite"], cwd=folder):
-        note(f"langgraph-js: without its lines of files: {why}")
+    if not offline:
+        if why := attempt([*npm, "@langchain/langgraph", "@langchain/core"], cwd=folder):
+            return name, None, why
+        if why := attempt([*npm, "@langchain/langgraph-checkpoint-sqlite"], cwd=folder):
+            note(f"langgraph-js: without its lines of files: {why}")
     program = Program(name, ["node", str(PEERS / "langgraph_js.mjs")], {"TROUPE_BENCH_NODE_MODULES": str(folder)})
     why = attempt([*program.command, "--list"], 120, env={**os.environ, **program.environment})
     return name, None if why else program, why
 
 
-def installed_peers(cache, wanted):
+def installed_peers(cache, wanted, offline):
     """The peers that work here. Each other one is skipped with its reason."""
     cache.mkdir(parents=True, exist_ok=True)
     programs, skipped = [], {}
-    note(f"installing the peers into {cache}")
-    for name, program, why in [*python_peers(cache), node_peer(cache)]:
+    note(f"{'using' if offline else 'installing'} the peers in {cache}")
+    for name, program, why in [*python_peers(cache, offline), node_peer(cache, offline)]:
         if wanted and name not in wanted:
             continue
         if program is None:

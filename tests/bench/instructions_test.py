@@ -41,9 +41,9 @@ def instructions(name, iterations):
     """Instructions of a process that runs the workload so often."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run(
-            ["valgrind", "--tool=callgrind", f"--callgrind-out-file={folder}/out",
+            ["valgrind", "--tool=callgrind", "--fair-sched=try", f"--callgrind-out-file={folder}/out",
              programs / "troupe-bench", "--filter", f"^{name}$", "--iterations", str(iterations), "--threads", "1"],
-            capture_output=True, text=True, timeout=300)
+            capture_output=True, text=True, timeout=900)
     counted = re.search(r"Collected : (\d+)", done.stderr)
     if done.returncode or not counted:
         sys.exit(f"{name}: {done.stderr[-500:]}")
