@@ -25,6 +25,7 @@ figure encode(const sampler& sample) {
   std::string bytes;
   auto figure = sample.batches([&] { bytes = to_msgpack(v).value(); });
   expect(from_msgpack(bytes).value() == v, "the value read back");
+  note_state(bytes);
   return figure;
 }
 
@@ -35,6 +36,7 @@ figure decode(const sampler& sample) {
     value v;
     auto us = time_us([&] { v = from_msgpack(bytes).value(); });
     expect(v == original, "the value");
+    note_result(v);
     return us;
   });
 }

@@ -22,6 +22,7 @@ struct loop {
 loop counting(std::int64_t end) {
   auto expect_counter = [end](const value& output) {
     expect(output == value::map({{"counter", end}}), "the counter");
+    note_result(output);
   };
   return {counter_loop(end), zero(), expect_counter, static_cast<std::size_t>(end)};
 }
@@ -136,6 +137,7 @@ figure interrupt_and_resume(const sampler& sample, medium where) {
     expect(asked.interrupts().size() == 1 && asked.interrupts()[0].value == value("go?"),
            "the question");
     expect(done.value() == value::map({{"counter", 12}}) && !done.paused(), "the counter");
+    note_result(done.value());
   });
 }
 
@@ -159,6 +161,7 @@ figure loops_at_once(const sampler& sample) {
     });
     for (const auto& result : results)
       expect(result.value()["counter"] == value(steps), "a counter");
+    note_result(results.back().value());
     return us;
   });
 }

@@ -26,7 +26,7 @@ figure invoke_typed_chain3(const sampler& sample) {
   builder.add_edge("b", "c");
   builder.add_edge("c", END);
 
-  runtime machine;
+  runtime machine{with_saver()};
   auto graph = machine.load(builder.compile());
   auto config = new_run(durability::exit);
   counter_state last;
@@ -34,7 +34,10 @@ figure invoke_typed_chain3(const sampler& sample) {
     config.thread_id = new_thread();
     last = graph.invoke(counter_state{}, config).state();
   };
-  return sample.batches(run, [&last] { expect(last.counter == 3, "the counter"); });
+  return sample.batches(run, [&last] {
+    expect(last.counter == 3, "the counter");
+    note_result(value::map({{"counter", last.counter}}));
+  });
 }
 
 // ---- chains of nodes that do nothing ------------------------------------------------------------
@@ -56,11 +59,13 @@ run_input no_messages() {
 }
 
 figure drain_chain(const sampler& sample, int nodes) {
-  runtime machine;
+  runtime machine{with_saver()};
   auto graph = machine.load(idle_chain(nodes).compile());
   auto input = no_messages();
   auto config = new_run(durability::exit);
-  expect(graph.invoke(input, config).value()["messages"] == value::list(), "the messages");
+  auto state = graph.invoke(input, config).value();
+  expect(state["messages"] == value::list(), "the messages");
+  note_result(state);
 
   int events = 0;
   auto run = [&] {
@@ -84,7 +89,7 @@ figure compile_chain(const sampler& sample) {
 }
 
 figure first_event_of_chain(const sampler& sample) {
-  runtime machine;
+  runtime machine{with_saver()};
   auto graph = machine.load(idle_chain(1000).compile());
   auto input = no_messages();
   auto config = new_run(durability::exit);
@@ -96,6 +101,7 @@ figure first_event_of_chain(const sampler& sample) {
   };
   return sample.batches(run, [&first] {
     expect(first && first->data.contains("node0"), "the first event");
+    note_result(first->data);
   });
 }
 
@@ -113,7 +119,7 @@ figure stream_custom(const sampler& sample) {
   builder.add_edge(START, "emit");
   builder.add_edge("emit", END);
 
-  runtime machine;
+  runtime machine{with_saver()};
   auto graph = machine.load(builder.compile());
   run_input input = value::map({{"n", 0}});
   std::vector<stream_part> received;
@@ -127,8 +133,12 @@ figure stream_custom(const sampler& sample) {
         received.push_back(std::move(*part));
     });
     expect(received.size() == events, "the number of events");
-    for (std::size_t i = 0; i < received.size(); ++i)
+    std::vector<value> tokens;
+    for (std::size_t i = 0; i < received.size(); ++i) {
       expect(received[i].data == value(token) && received[i].seq == i + 1, "an event");
+      tokens.push_back(received[i].data);
+    }
+    note_result(value::list(std::move(tokens)));
     return us;
   });
 }
@@ -136,7 +146,7 @@ figure stream_custom(const sampler& sample) {
 // ---- many runs at once --------------------------------------------------------------------------
 
 figure invoke_at_once(const sampler& sample, std::size_t runs) {
-  runtime machine;
+  runtime machine{with_saver()};
   auto graph = machine.load(chain3());
   auto input = zero();
   return sample.each([&] {
@@ -153,15 +163,19 @@ figure invoke_at_once(const sampler& sample, std::size_t runs) {
       for (auto& run : started)
         results.push_back(run.get().value());
     });
-    for (const auto& result : results)
+    std::vector<value> counters;
+    for (const auto& result : results) {
       expect(result.value()["counter"] == value(3), "a counter");
+      counters.push_back(result.value()["counter"]);
+    }
+    note_result(value::list(std::move(counters)));
     return us;
   });
 }
 
 workload counter_workload(std::string name, compiled_graph (*build)(), std::int64_t end) {
   return {std::move(name), [build, end](const sampler& sample) {
-            runtime machine;
+            runtime machine{with_saver()};
             return invoke_counter(sample, machine.load(build()), durability::exit, end);
           }};
 }

@@ -58,7 +58,7 @@ compiled_graph send_fan_out(int tasks) {
 }
 
 figure invoke_fan_out(const sampler& sample, const compiled_graph& compiled, int tasks, int count) {
-  runtime machine;
+  runtime machine{with_saver()};
   auto graph = machine.load(compiled);
   auto input = no_results();
   auto config = new_run(durability::exit);
@@ -68,7 +68,10 @@ figure invoke_fan_out(const sampler& sample, const compiled_graph& compiled, int
     last = graph.invoke(input, config);
   };
   auto wanted = value::map({{"results", numbers_below(tasks)}, {"count", count}});
-  return sample.batches(run, [&last, &wanted] { expect(last.value() == wanted, "the results"); });
+  return sample.batches(run, [&last, &wanted] {
+    expect(last.value() == wanted, "the results");
+    note_result(last.value());
+  });
 }
 
 /// The price of a barrier: steps of tasks that do nothing, one after the other. The variant on bare
@@ -82,7 +85,7 @@ figure barrier(const sampler& sample, int width) {
     g.add_edge(START, name);
     g.add_edge(name, name);
   }
-  runtime machine;
+  runtime machine{with_saver()};
   auto graph = machine.load(g.compile());
   auto input = no_results();
   auto config = new_run(durability::exit);

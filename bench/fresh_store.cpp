@@ -24,7 +24,7 @@ fresh_store::fresh_store(medium where) {
   } else {
     store_ = make_memory_saver();
   }
-  machine_ = std::make_unique<runtime>(runtime_options{.saver = store_});
+  machine_ = std::make_unique<runtime>(with_saver(store_));
   // Timing is for a running runtime, not for the first steps of its threads. This run stores
   // nothing.
   machine_->load(chain3({.checkpointer = troupe::checkpointing::none}))

@@ -10,6 +10,8 @@ namespace {
 
 constexpr std::size_t item_bytes = 100;
 
+std::size_t scheduler_threads = 0;
+
 schema counter_schema() {
   return schema{{"counter", last_value}};
 }
@@ -102,6 +104,7 @@ void expect_items(const value& output, std::int64_t end) {
   expect(items.size() == static_cast<std::size_t>(end), "the number of items");
   for (std::size_t i = 0; i < items.size(); ++i)
     expect(items[i] == value(item(i)), "an item");
+  note_result(output);
 }
 
 figure invoke_counter(const sampler& sample, const app<>& graph, durability d, std::int64_t end) {
@@ -114,7 +117,23 @@ figure invoke_counter(const sampler& sample, const app<>& graph, durability d, s
   };
   return sample.batches(run, [&last, end] {
     expect(last.value() == value::map({{"counter", end}}), "the counter");
+    note_result(last.value());
   });
+}
+
+void note_result(const value& state) {
+  note_state(to_msgpack(state).value());
+}
+
+runtime_options with_saver(std::shared_ptr<saver> store) {
+  runtime_options options;
+  options.saver = std::move(store);
+  options.worker_threads = scheduler_threads;
+  return options;
+}
+
+void use_threads(std::size_t count) {
+  scheduler_threads = count;
 }
 
 std::size_t stored_checkpoints(saver& store) {

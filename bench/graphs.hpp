@@ -6,6 +6,7 @@
 #include <troupe/runtime.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 namespace troupe::bench {
@@ -37,6 +38,14 @@ void expect_items(const value& output, std::int64_t end);
 
 /// Times runs from {counter: 0}, each on its own thread. At the end `counter` must be `end`.
 figure invoke_counter(const sampler& sample, const app<>& graph, durability d, std::int64_t end);
+
+/// Notes the final state of a run, or what stands for it.
+void note_result(const value& state);
+
+/// The options of a runtime that times workloads: with the scheduler's threads of --threads.
+runtime_options with_saver(std::shared_ptr<saver> store = nullptr);
+/// Sets the number of scheduler threads of with_saver(). Units: 0 is as many as cores.
+void use_threads(std::size_t count);
 
 /// The number of checkpoints in a saver. Errors: throws error.
 std::size_t stored_checkpoints(saver& store);

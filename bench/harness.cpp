@@ -34,8 +34,20 @@ bool in_memory(const std::filesystem::path& dir) {
          || about.f_type == RAMFS_MAGIC;
 }
 
+std::filesystem::path& chosen_scratch() {
+  static std::filesystem::path dir;
+  return dir;
+}
+
+std::optional<std::string>& noted_state() {
+  static std::optional<std::string> state;
+  return state;
+}
+
 // Durable writes to a file system in memory would look free.
 std::filesystem::path local_disk() {
+  if (!chosen_scratch().empty())
+    return chosen_scratch();
   for (const auto& dir : {std::filesystem::temp_directory_path(), std::filesystem::path{"/var/tmp"},
                           std::filesystem::current_path()})
     if (!in_memory(dir))
@@ -57,7 +69,21 @@ double cpu_now_us() {
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
 }
 
-std::string to_line(const workload& work, const figure& result) {
+void note_state(std::string_view state) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char byte : state)
+    hash = (hash ^ byte) * 0x100000001b3;
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  noted_state() = text;
+}
+
+std::optional<std::string> take_noted_state() {
+  return std::exchange(noted_state(), std::nullopt);
+}
+
+std::string to_line(const workload& work, const figure& result,
+                    const std::optional<std::string>& state) {
   auto sorted = result.samples;
   std::sort(sorted.begin(), sorted.end());
   const auto& unit = result.unit;
@@ -67,11 +93,17 @@ std::string to_line(const workload& work, const figure& result) {
               + std::to_string(sorted.size());
   for (const auto& [name, what] : result.further)
     line += ", \"" + name + "\": " + number(what, "us");
+  if (state)
+    line += R"(, "state": ")" + *state + '"';
   if (!work.variant.empty())
     line += R"(, "variant": ")" + work.variant + '"';
   if (!work.name.starts_with("floor_"))
     line += R"(, "runtime": "troupe )" TROUPE_VERSION "\"";
   return line + '}';
+}
+
+void use_scratch(std::filesystem::path dir) {
+  chosen_scratch() = std::move(dir);
 }
 
 scratch_dir::scratch_dir() {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -230,11 +231,23 @@ inline void expect(bool holds, const char* what) {
     throw wrong_result{std::string{"wrong result: "} + what};
 }
 
-/// A figure as a result line, without a line break.
-/// Shape:  one JSON object; a floor names no runtime.
-std::string to_line(const workload& work, const figure& result);
+/// Notes a digest of the final state of the workload that runs; the last one counts. The states of
+/// all workloads are compared with a file of the repository (bench/expected_states.json).
+/// Shape:  `state` is canonical, as the checkpoint codec writes it.
+void note_state(std::string_view state);
 
-/// A new, empty directory on a local disk. The destructor removes it.
+/// The digest noted since the last call: FNV-1a of 64 bits in hexadecimal. Empty without one.
+std::optional<std::string> take_noted_state();
+
+/// A figure as a result line, without a line break.
+/// Shape:  one JSON object; a floor names no runtime; `state` is absent when it is empty.
+std::string to_line(const workload& work, const figure& result,
+                    const std::optional<std::string>& state = std::nullopt);
+
+/// Makes scratch directories in `dir` from now on, also in memory: there a sync costs nothing.
+void use_scratch(std::filesystem::path dir);
+
+/// A new, empty directory on a local disk, or where use_scratch() said. The destructor removes it.
 class scratch_dir {
 public:
   /// Errors: throws std::runtime_error when such a directory can't be made.

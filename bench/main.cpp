@@ -1,6 +1,6 @@
 // troupe-bench: times workloads and the floors of the machine, one JSON line each.
 
-#include "bench/harness.hpp"
+#include "bench/graphs.hpp"
 
 #include <CLI/CLI.hpp>
 
@@ -55,11 +55,13 @@ bool run(const troupe::bench::workloads& chosen, const troupe::bench::sampler& s
   bool all_right = true;
   for (const auto& work : chosen) {
     try {
-      auto line = to_line(work, work.run(sample));
+      auto figure = work.run(sample);
+      auto line = to_line(work, figure, troupe::bench::take_noted_state());
       std::cout << line << std::endl;
       if (copy)
         *copy << line << std::endl;
     } catch (const std::exception& e) {
+      troupe::bench::take_noted_state();
       std::cerr << "troupe-bench: " << work.name << ": " << first_line(e.what()) << std::endl;
       all_right = false;
     }
@@ -80,6 +82,8 @@ int main(int argc, char** argv) {
   std::string file;
   std::size_t runs_max = troupe::bench::runs_max_default;
   std::size_t iterations = 0;
+  std::size_t threads = 0;
+  std::string scratch;
   arguments.add_flag("--list", only_list, "Print the names of the workloads and run none");
   arguments.add_flag("--long", long_too, "Workloads that take minutes, too");
   arguments.add_option("--filter", filter,
@@ -91,7 +95,15 @@ int main(int argc, char** argv) {
     .add_option("--iterations", iterations,
                 "Exactly so many runs of a workload, without warm-up, for counts of instructions")
     ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000'000}));
+  arguments.add_option("--threads", threads,
+                       "Scheduler threads of each runtime; 0 is as many as cores");
+  arguments
+    .add_option("--scratch", scratch,
+                "The folder for stores, also one in memory; there a sync costs nothing")
+    ->check(CLI::ExistingDirectory);
   CLI11_PARSE(arguments, argc, argv);
+  troupe::bench::use_threads(threads);
+  troupe::bench::use_scratch(scratch);
 
   auto chosen = all_workloads();
   try {

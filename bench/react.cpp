@@ -52,7 +52,7 @@ private:
   std::mutex mutex_;
   int rounds_;
   int asked_ = 0;
-  std::minstd_rand random_{std::random_device{}()};
+  std::minstd_rand random_{1}; // repeats the same conversation
 };
 
 tool search() {
@@ -74,6 +74,14 @@ run_input question() {
   return value::map({{"messages", value::list({human_message("hi?")})}});
 }
 
+/// Notes the texts and calls of a conversation; the ids of its messages differ from run to run.
+void note_conversation(const value& messages) {
+  std::vector<value> texts;
+  for (const auto& message : messages.items())
+    texts.push_back(value::list({message.payload()["type"], message.payload()["content"]}));
+  note_result(value::list(std::move(texts)));
+}
+
 void expect_conversation(const value& state, int rounds) {
   const auto& messages = state["messages"];
   expect(messages.size() == 2 * static_cast<std::size_t>(rounds) + 2, "the number of messages");
@@ -81,10 +89,11 @@ void expect_conversation(const value& state, int rounds) {
     expect(messages[i].payload()["id"].size() == 36, "the id of a message");
   expect(messages[2].payload()["content"].size() == 36'180, "the tool's result");
   expect(messages[messages.size() - 1].payload()["content"].size() == 600, "the answer");
+  note_conversation(messages);
 }
 
 figure drain_react(const sampler& sample, int rounds, std::shared_ptr<saver> store) {
-  runtime machine{{.saver = std::move(store)}};
+  runtime machine{with_saver(std::move(store))};
   auto graph = machine.load(react_agent(rounds));
   expect_conversation(graph.invoke(question(), new_run(durability::exit)).value(), rounds);
   auto input = question();

@@ -22,7 +22,7 @@ public:
     } else {
       store = make_memory_saver();
     }
-    machine_ = std::make_unique<runtime>(runtime_options{.saver = store});
+    machine_ = std::make_unique<runtime>(with_saver(store));
     graph_ = machine_->load(append ? append_loop(steps) : counter_loop(steps));
     at_ = new_run(durability::async);
     last_ = graph_->invoke(append ? no_items() : zero(), at_).value();
@@ -53,7 +53,11 @@ private:
 
 figure read_state(const sampler& sample, const long_thread& thread) {
   state_snapshot snapshot;
-  return sample.batches([&] { snapshot = thread.state(); }, [&] { thread.expect_last(snapshot); });
+  return sample.batches([&] { snapshot = thread.state(); },
+                        [&] {
+                          thread.expect_last(snapshot);
+                          note_result(snapshot.values);
+                        });
 }
 
 figure read_history(const sampler& sample, const long_thread& thread,
@@ -63,6 +67,7 @@ figure read_history(const sampler& sample, const long_thread& thread,
   auto newest = thread.history(1);
   expect(newest.size() == 1, "the newest snapshot");
   thread.expect_last(newest[0]);
+  note_result(newest[0].values);
   return sample.batches(run, [&] {
     expect(count == limit.value_or(thread.checkpoints()), "the number of snapshots");
   });

@@ -85,7 +85,7 @@ void expect_jokes(const value& output, std::size_t count) {
 }
 
 figure fan_out(const sampler& sample, std::size_t count, std::shared_ptr<saver> store) {
-  runtime machine{{.saver = std::move(store)}};
+  runtime machine{with_saver(std::move(store))};
   auto graph = machine.load(fan_out_to_subgraph());
   std::vector<value> subjects;
   for (std::size_t i = 0; i < count; ++i)
@@ -98,7 +98,10 @@ figure fan_out(const sampler& sample, std::size_t count, std::shared_ptr<saver> 
     for (auto& part : graph.stream(input, config, {stream_mode::values}))
       last = std::move(part.data);
   };
-  return sample.batches(run, [&] { expect_jokes(last, count); });
+  return sample.batches(run, [&] {
+    expect_jokes(last, count);
+    note_result(last);
+  });
 }
 
 // -- several cores
@@ -116,7 +119,9 @@ void work_for(std::chrono::microseconds time) {
 
 // A step of 100 nodes of 1 ms.
 figure parallel_step(const sampler& sample, std::size_t threads) {
-  runtime machine{{.worker_threads = threads}};
+  auto options = with_saver();
+  options.worker_threads = threads;
+  runtime machine{options};
   state_graph<> g{{{"done", sum}}};
   for (int i = 0; i < 100; ++i) {
     auto name = "worker" + std::to_string(i);
@@ -134,6 +139,7 @@ figure parallel_step(const sampler& sample, std::size_t threads) {
     value out;
     auto us = time_us([&] { out = graph.start(input, config).get().value().value(); });
     expect(out["done"] == value(100), "every worker");
+    note_result(out);
     return us;
   });
 }
