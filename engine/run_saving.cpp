@@ -40,7 +40,7 @@ bool run_loop::joins_next(std::string_view source) const {
   if (source != "input" || shared_->config.durability != durability::sync || plan().functional)
     return false;
   const auto& begun = plan().channels[plan().start].triggers;
-  return begun.size() == 1 && begun.front() == 0 && plan().nodes.front().routes.empty();
+  return begun.size() == 1 && begun[0] == 0 && plan().nodes.front().routes.empty();
 }
 
 // A plain answer is stored until its step is over, and used once. The task that took it may be in a
