@@ -137,7 +137,10 @@ bool nests(const value& v) noexcept {
 
 class json_writer {
 public:
-  json_writer(std::string& out, int indent) : out_{out}, indent_{indent} {}
+  json_writer(std::string& out, int indent, json_form form = json_form::tagged)
+    : out_{out},
+      indent_{indent},
+      form_{form} {}
 
   void write(const value& v, std::size_t depth = 0) {
     switch (v.kind()) {
@@ -194,7 +197,7 @@ private:
 
   void write_map(const value& v, std::size_t depth) {
     check(depth);
-    if (is_dollar_map(v)) {
+    if (form_ == json_form::tagged && is_dollar_map(v)) {
       auto& entry = v.entries()[0];
       return write_member("$" + std::string{entry.key()}, entry.val, depth);
     }
@@ -242,6 +245,7 @@ private:
 
   std::string& out_;
   int indent_;
+  json_form form_;
 };
 
 // ---- reading text ---------------------------------------------------------------------------
@@ -433,6 +437,12 @@ json write_document(const value& v, std::size_t depth) {
 std::string to_json(const value& v, int indent) {
   std::string out;
   json_writer{out, indent}.write(v);
+  return out;
+}
+
+std::string to_json(const value& v, json_form form) {
+  std::string out;
+  json_writer{out, -1, form}.write(v);
   return out;
 }
 
