@@ -404,4 +404,13 @@ inline constexpr std::uint32_t grammar_calls_default = 8; // of one answer
 // A saver answers a submit of a conformance check within this time, or the check fails.
 inline constexpr std::chrono::milliseconds conformance_answer_wait{60'000};
 
+// -- the server
+
+// A run that takes its server down so often is given up.
+inline constexpr std::int64_t server_run_attempts_max = 5;
+inline constexpr std::size_t server_run_events_max = 100'000; // that a resumable run keeps
+inline constexpr std::size_t server_run_threads = 8; // that store the ends of runs
+// A server that stops waits so long for its running runs to reach the end of a step.
+inline constexpr std::chrono::milliseconds server_drain_wait{10'000};
+
 } // namespace troupe::limits

@@ -131,6 +131,7 @@ value thread_record::body() const {
                          {"status", to_string(status)},
                          {"config", config},
                          {private_member, value::map({{"had_runs", had_runs},
+                                                      {"is_copy", is_copy},
                                                       {"inflight", list_of(inflight)},
                                                       {"running", running}})}});
   if (had_runs)
@@ -152,6 +153,7 @@ thread_record thread_record::of(const value& body) {
                     .config = map_of(body["config"]),
                     .error = body["error"],
                     .had_runs = flag_of(own["had_runs"]),
+                    .is_copy = flag_of(own["is_copy"]),
                     .inflight = texts_of(own["inflight"]),
                     .running = text_of(own["running"])};
   if (const auto& ttl = body["ttl"]; ttl.is_map()) {
@@ -191,6 +193,7 @@ value run_record::body() const {
                      {"metadata", metadata},
                      {"kwargs", kwargs},
                      {"multitask_strategy", multitask_strategy},
+                     {"langsmith_session_name", nullptr},
                      {private_member, value::map({{"graph_id", graph_id},
                                                   {"owner", owner},
                                                   {"attempt", attempt},

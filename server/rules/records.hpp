@@ -24,16 +24,16 @@ value selected(const value& body, const std::vector<std::string>& select);
 /// An assistant: a graph with defaults for its runs.
 /// Shape:  `config`: {tags, recursion_limit, configurable, …}; `created_at`: timestamp_text.
 struct assistant_record {
-  std::string assistant_id;
-  std::string graph_id;
+  std::string assistant_id = {};
+  std::string graph_id = {};
   std::int64_t version = 1;
-  std::string name;
+  std::string name = {};
   value description = {};
   value config = value::map();
   value context = value::map();
   value metadata = value::map();
-  std::string created_at;
-  std::string updated_at;
+  std::string created_at = {};
+  std::string updated_at = {};
 
   value body() const;
   static assistant_record of(const value& body);
@@ -51,10 +51,10 @@ std::optional<thread_status> parse_thread_status(std::string_view name) noexcept
 /// Shape:  `inflight`: the pending and running runs, in the order in which they run. `running`: one
 ///         of them, or empty. `ttl_minutes`: the life of the thread since its last change.
 struct thread_record {
-  std::string thread_id;
-  std::string created_at;
-  std::string updated_at;
-  std::string state_updated_at;
+  std::string thread_id = {};
+  std::string created_at = {};
+  std::string updated_at = {};
+  std::string state_updated_at = {};
   value metadata = value::map();
   thread_status status = thread_status::idle;
   value config = value::map();
@@ -62,7 +62,8 @@ struct thread_record {
   std::optional<double> ttl_minutes = std::nullopt;
   std::string ttl_strategy = "delete";
   // -- read by the server alone
-  bool had_runs = false;
+  bool had_runs = false; ///< or updates: it has a state
+  bool is_copy = false;
   std::vector<std::string> inflight = {};
   std::string running = {};
 
@@ -83,17 +84,17 @@ std::optional<cancel_action> parse_cancel_action(std::string_view name) noexcept
 /// A run.
 /// Shape:  `kwargs`: what it was asked for (input, command, config, context, stream_mode, …).
 struct run_record {
-  std::string run_id;
-  std::string thread_id;
-  std::string assistant_id;
-  std::string created_at;
-  std::string updated_at;
+  std::string run_id = {};
+  std::string thread_id = {};
+  std::string assistant_id = {};
+  std::string created_at = {};
+  std::string updated_at = {};
   run_status status = run_status::pending;
   value metadata = value::map();
   value kwargs = value::map();
   std::string multitask_strategy = "enqueue";
   // -- read by the server alone
-  std::string graph_id;
+  std::string graph_id = {};
   std::string owner = {};     ///< the server that runs it
   std::int64_t attempt = 0;   ///< how often it began
   cancel_action cancel = cancel_action::none; ///< asked for while it runs
@@ -107,10 +108,10 @@ struct run_record {
 
 /// A run that is started by the clock.
 struct cron_record {
-  std::string cron_id;
-  std::string assistant_id;
+  std::string cron_id = {};
+  std::string assistant_id = {};
   value thread_id = {}; ///< null: each run has a thread of its own
-  std::string schedule;
+  std::string schedule = {};
   value timezone = {};
   value end_time = {};
   bool enabled = true;
@@ -118,8 +119,8 @@ struct cron_record {
   value metadata = value::map();
   std::string on_run_completed = "delete";
   value next_run_date = {};
-  std::string created_at;
-  std::string updated_at;
+  std::string created_at = {};
+  std::string updated_at = {};
 
   value body() const;
   static cron_record of(const value& body);

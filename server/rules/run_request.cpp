@@ -196,17 +196,23 @@ value merged_config(const value& base, const value& over) {
   return out;
 }
 
-run_config config_of(const run_record& run, const assistant_record& assistant) {
-  const auto& kwargs = run.kwargs;
+value with_assistant(const value& kwargs, const assistant_record& assistant) {
   auto config = merged_config(assistant.config, kwargs["config"]);
   auto configurable = config["configurable"].is_map() ? config["configurable"] : value::map();
-  auto context = merged_maps(assistant.context, kwargs["context"]);
-  if (kwargs["context"].is_map() && !kwargs["context"].empty())
-    configurable = merged_maps(configurable, context); // a context is seen as configurable, too,
-  else if (context.empty() && !kwargs["context"].is_null() && !kwargs["context"].is_map())
-    context = kwargs["context"];
-  else
-    context = merged_maps(context, configurable); // and back
+  auto context = kwargs["context"];
+  if (context.is_map() && !context.empty()) { // a context is seen as configurable, too, and back
+    context = merged_maps(assistant.context, context);
+    configurable = merged_maps(configurable, context);
+  } else if (context.is_null() || context.is_map()) {
+    context = merged_maps(assistant.context, configurable);
+  }
+  return kwargs.with("config", config.with("configurable", configurable)).with("context", context);
+}
+
+run_config config_of(const run_record& run) {
+  const auto& kwargs = run.kwargs;
+  const auto& config = kwargs["config"];
+  auto configurable = config["configurable"].is_map() ? config["configurable"] : value::map();
   auto checkpoint = kwargs["checkpoint"];
   auto text = [](const value& v) { return v.is_string() ? std::string{v.as_string()} : std::string{}; };
   auto checkpoint_id = text(checkpoint["checkpoint_id"]);
@@ -228,7 +234,7 @@ run_config config_of(const run_record& run, const assistant_record& assistant) {
                  .metadata = merged_maps(merged_maps(config["metadata"], run.metadata),
                                          value::map({{"run_attempt", run.attempt}})),
                  .configurable = configurable,
-                 .context = context};
+                 .context = kwargs["context"]};
   if (const auto& limit = config["recursion_limit"]; limit.is_int()) {
     if (limit.as_int() < 1 || limit.as_int() > 1'000'000'000)
       throw error{errc::invalid_config, "recursion_limit: " + to_json(limit) + " is not at least 1"};

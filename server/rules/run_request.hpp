@@ -40,10 +40,13 @@ std::vector<std::string> wire_modes(const value& kwargs);
 /// The modes that the engine streams for them.
 std::vector<stream_mode> engine_modes(const std::vector<std::string>& wire);
 
-/// The run's config: that of its kwargs over the assistant's, and the metadata that goes to its
-/// checkpoints.
+/// The kwargs of a run with what its assistant adds: its config and its context below those of the
+/// request.
+value with_assistant(const value& kwargs, const assistant_record& assistant);
+
+/// The run's config, and the metadata that goes to its checkpoints.
 /// Errors: throws error{invalid_config}.
-run_config config_of(const run_record& run, const assistant_record& assistant);
+run_config config_of(const run_record& run);
 /// The run's input: a command, an input, or nothing (go on).
 /// Errors: throws error{invalid_value} for a command of another form.
 run_input input_of(const value& kwargs);
