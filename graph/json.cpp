@@ -1,4 +1,5 @@
 // Values to JSON text and nlohmann documents, and back.
+#include "graph/plain_json.hpp"
 #include "graph/value_builder.hpp"
 
 #include <troupe/json.hpp>
@@ -440,9 +441,15 @@ std::string to_json(const value& v, int indent) {
   return out;
 }
 
+<<<<<<< HEAD
 std::string to_json(const value& v, json_form form) {
   std::string out;
   json_writer{out, -1, form}.write(v);
+=======
+std::string to_plain_json(const value& v) {
+  std::string out;
+  json_writer{out, -1, json_form::plain}.write(v);
+>>>>>>> 8173ea739f1d5968abbcdac3194d8c1bea1b468b
   return out;
 }
 

@@ -412,5 +412,13 @@ inline constexpr std::size_t server_run_events_max = 100'000; // that a resumabl
 inline constexpr std::size_t server_run_threads = 8; // that store the ends of runs
 // A server that stops waits so long for its running runs to reach the end of a step.
 inline constexpr std::chrono::milliseconds server_drain_wait{10'000};
+inline constexpr std::chrono::milliseconds server_heartbeat{5000}; // of streams and waits, steadily
+inline constexpr std::size_t server_handler_threads = 16;          // threads that run handlers
+// Requests that wait for a handler thread; 503 above.
+inline constexpr std::size_t server_queued_requests_max = 1024;
+inline constexpr std::size_t server_body_bytes_max = json_size_bytes_max; // of a request; 413
+inline constexpr std::size_t server_request_id_bytes_max = 128;  // a longer one is replaced
+inline constexpr std::size_t server_rated_callers_max = 100'000; // with a bucket; the oldest go
+inline constexpr std::size_t server_echo_bytes_max = 200;        // of a value in an error; it is cut
 
 } // namespace troupe::limits

@@ -249,7 +249,7 @@ http_whole get_subgraphs(const rooms& with, const api_call& call) {
   auto ns = call.parameters.size() > 1 ? call.parameters[1] : std::string{};
   auto graph = graph_of_assistant(with, call);
   auto out = value::map();
-  for (const auto& [name, inner] : graph.graph().subgraphs(ns, call.query.flag("recurse", false)))
+  for (const auto& [name, inner] : graph.graph().subgraphs(call.query.flag("recurse", false), ns))
     out = out.with(name, schemas_form(inner));
   return json_answer(out);
 }

@@ -15,7 +15,8 @@ namespace troupe::server {
 class query_parameters {
 public:
   query_parameters() = default;
-  /// Shape:  the text after `?`, without it. A `+` is a blank. What does not decode is kept as it is.
+  /// Shape:  the text after `?`, without it. A `+` is a blank. What does not decode is kept as it
+  /// is.
   explicit query_parameters(std::string_view encoded);
 
   /// The last value of the name.
@@ -34,5 +35,8 @@ private:
 
 /// Percent-decoding. nullopt when a `%` is not followed by two hex digits.
 std::optional<std::string> percent_decoded(std::string_view text);
+
+/// Whether the bytes are UTF-8: without overlong forms, surrogates and numbers beyond U+10FFFF.
+bool is_utf8(std::string_view bytes) noexcept;
 
 } // namespace troupe::server
