@@ -404,4 +404,14 @@ inline constexpr std::uint32_t grammar_calls_default = 8; // of one answer
 // A saver answers a submit of a conformance check within this time, or the check fails.
 inline constexpr std::chrono::milliseconds conformance_answer_wait{60'000};
 
+// -- the server
+// Documents. Beyond these two, a change is refused with invalid_value.
+inline constexpr std::size_t document_id_bytes_max = 200;
+inline constexpr std::size_t document_term_bytes_max = 128; // of a text that has an index
+// Documents of other servers that share a database are looked for at least so often.
+inline constexpr std::chrono::milliseconds document_poll{1000};
+// Numbers of changes that a database keeps for other servers. A server that missed more reports all
+// documents as changed.
+inline constexpr std::size_t document_changes_kept = 100'000;
+
 } // namespace troupe::limits
