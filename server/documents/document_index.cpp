@@ -11,8 +11,6 @@ namespace troupe::server {
 
 namespace {
 
-constexpr char text_term = 'a';
-constexpr char other_term = 'z'; // sorts after all texts
 constexpr char term_end = '\0';
 
 error refused_change(const document_change& change, std::string_view why) {

@@ -40,6 +40,10 @@ std::uint64_t index_fingerprint();
 /// Whether a text can be a term: it is short enough and has no NUL.
 bool is_term(std::string_view text) noexcept;
 
+/// The first bytes of terms: of texts, and of all else, which comes last.
+inline constexpr char text_term = 'a';
+inline constexpr char other_term = 'z';
+
 /// A member's term in the key of an index: texts sort as texts, all else comes last.
 /// Shape:  a text must be a term.
 std::string term_of(const value& member);
