@@ -442,10 +442,6 @@ std::string to_json(const value& v, int indent) {
 }
 
 <<<<<<< HEAD
-std::string to_json(const value& v, json_form form) {
-  std::string out;
-  json_writer{out, -1, form}.write(v);
-=======
 std::string to_plain_json(const value& v) {
   std::string out;
   json_writer{out, -1, json_form::plain}.write(v);

@@ -420,5 +420,13 @@ inline constexpr std::size_t server_body_bytes_max = json_size_bytes_max; // of 
 inline constexpr std::size_t server_request_id_bytes_max = 128;  // a longer one is replaced
 inline constexpr std::size_t server_rated_callers_max = 100'000; // with a bucket; the oldest go
 inline constexpr std::size_t server_echo_bytes_max = 200;        // of a value in an error; it is cut
+// Documents. Beyond these two, a change is refused with invalid_value.
+inline constexpr std::size_t document_id_bytes_max = 200;
+inline constexpr std::size_t document_term_bytes_max = 128; // of a text that has an index
+// Documents of other servers that share a database are looked for at least so often.
+inline constexpr std::chrono::milliseconds document_poll{1000};
+// Numbers of changes that a database keeps for other servers. A server that missed more reports all
+// documents as changed.
+inline constexpr std::size_t document_changes_kept = 100'000;
 
 } // namespace troupe::limits

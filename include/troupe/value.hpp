@@ -352,11 +352,6 @@ std::string to_json(const value& v, int indent = -1);
 /// Source: troupe.
 enum class json_form : std::uint8_t { tagged, plain };
 
-/// A value in that form, on one line. Plain: a map prints as it is, whatever its members begin with.
-/// Errors: as to_json(v).
-/// Source: troupe.
-std::string to_json(const value& v, json_form form);
-
 /// Reads the output of to_json, and any other JSON. An object with one `$` member that names no
 /// known kind is a map as it stands. An integer beyond int64 is a double. The last one of equal
 /// keys counts.

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,8 +32,14 @@ enum class document_kind : std::uint8_t {
   server = 8,            ///< by server id: a living server, with its lease
 };
 
+/// The kind's name as in this file, e.g. "assistant_version".
+std::string_view to_string(document_kind kind) noexcept;
+
 /// A document.
-/// Shape:  `body` is a map. `revision` grows with every change of the document, from 1.
+/// Shape:  `id`: 1 … limits::document_id_bytes_max bytes without a NUL. `body` is a map. Its members
+///         that have an index (document_index.hpp) are texts of at most
+///         limits::document_term_bytes_max bytes without a NUL, or not texts. `revision` grows with
+///         every change of the document, from 1.
 struct document {
   std::string id;
   std::uint64_t revision = 0;
@@ -54,7 +61,9 @@ struct document_change {
 ///         body (top level) that are equal. `contains`: a map; its members are contained in the
 ///         body's, as jsonb's @> (maps by member, lists by element, else equal). `like`: a member
 ///         and a text that it contains, in any case. `order_by`: a member with texts, or empty for
-///         the id; documents without it come last. Ties are in the order of ids.
+///         the id; documents without it come last. Ties are in the order of ids. A missing member
+///         is equal to null; numbers are equal by their amount (1 and 1.0). Cases are those of
+///         ASCII letters.
 struct document_query {
   document_kind kind;
   std::string id_prefix = {};
@@ -80,7 +89,8 @@ bool matches(const document& one, const document_query& query);
 /// jsonb containment: whether `part` is contained in `whole`.
 bool contains(const value& whole, const value& part);
 
-/// Errors: of every member: storage codes.
+/// Errors: of every member: storage codes. A document that can't be read is checkpoint_corrupt; the
+///         message names it. A change that expects any revision can replace or remove it.
 /// Thread: any.
 class document_store {
 public:
@@ -92,10 +102,12 @@ public:
 
   /// Makes all changes or none, durable when `then` is called. Changes of many callers share a
   /// commit of the disk.
+  /// Shape:  a document is in at most one of the changes.
   /// Order:  commits take effect in the order of the calls.
-  /// Thread: `then` is called on a thread of the store, or on this one; it is short, and does not
-  ///         throw.
-  /// Errors: conflict when a document does not have the expected revision; the message names it.
+  /// Thread: `then` is called on a thread of the store, or on this one; it is short, does not
+  ///         throw, and does not drop the last reference to the store.
+  /// Errors: conflict when a document does not have the expected revision, invalid_value when a
+  ///         change has another shape; the message names the document.
   virtual void commit(std::vector<document_change> changes,
                       std::function<void(result<void>)> then) = 0;
   /// Blocks: until the changes are durable.
@@ -104,7 +116,7 @@ public:
   /// Calls `told` after commits of any process that uses the store, with the kind and the ids of
   /// changed documents; at once for commits of this object, within the poll time for others'. The
   /// watch ends when the returned handle is dropped.
-  /// Thread: of `told`: any, one call at a time; it is short.
+  /// Thread: of `told`: any, one call at a time; it is short, and does not commit.
   virtual std::shared_ptr<void>
   watch(document_kind kind, std::function<void(const std::vector<std::string>& ids)> told) = 0;
 

@@ -2,6 +2,7 @@
 #include "server/rules/part_frames.hpp"
 
 #include "coordinator/sse_text.hpp"
+#include "graph/plain_json.hpp"
 
 #include <algorithm>
 
@@ -44,7 +45,7 @@ std::vector<part_frames::frame> part_frames::frames_of(const stream_part& part) 
   if (part.mode == stream_mode::messages && !as_tuples_)
     return grown_message(part, ns);
   std::vector<frame> out;
-  out.emplace_back(std::string{to_string(part.mode)} + ns, to_json(client_form(part.data), json_form::plain));
+  out.emplace_back(std::string{to_string(part.mode)} + ns, to_plain_json(client_form(part.data)));
   return out;
 }
 
@@ -61,7 +62,7 @@ std::vector<part_frames::frame> part_frames::grown_message(const stream_part& pa
   auto is_piece = part.data[0].is(value_kind::message) && part.data[0].payload()["chunk"] == value(true);
   at->second = is_piece ? joined(at->second, message) : message;
   out.emplace_back((is_piece ? "messages/partial" : "messages/complete") + ns,
-                   to_json(value::list({at->second}), json_form::plain));
+                   to_plain_json(value::list({at->second})));
   return out;
 }
 

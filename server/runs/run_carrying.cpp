@@ -1,5 +1,6 @@
 // run_carrying: how run_service carries a run out, from its first part to the commit of its end.
 #include "actors/log.hpp"
+#include "graph/plain_json.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/run_rules.hpp"
 #include "server/rules/state_forms.hpp"
@@ -83,8 +84,7 @@ void run_service::carry_out(const std::shared_ptr<live_run>& hand) {
     hand->stream = with->stream_events(input, config);
     stream_options options{engine_modes(wire_modes(run.kwargs))};
     auto parts = hand->stream->read(options);
-    say(*hand, "metadata", to_json(value::map({{"run_id", run.run_id}, {"attempt", run.attempt}}),
-                                   json_form::plain));
+    say(*hand, "metadata", to_plain_json(value::map({{"run_id", run.run_id}, {"attempt", run.attempt}})));
     std::move(parts).on_part([this, hand](stream_part& part) { take_part(*hand, part); },
                              [this, hand](const result<run_result>& how) { end(hand, how); });
     if (drains_)
@@ -168,7 +168,7 @@ void run_service::finish(const std::shared_ptr<live_run>& hand, const result<run
   const bool failed = run.status == run_status::error || run.status == run_status::timeout;
   if (failed) {
     run.error = failure_form(how.error());
-    say(*hand, "error", to_json(run.error, json_form::plain));
+    say(*hand, "error", to_plain_json(run.error));
   }
   const bool undone = asked == cancel_action::rollback && run.status != run_status::success;
   if (undone)
