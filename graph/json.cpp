@@ -441,11 +441,9 @@ std::string to_json(const value& v, int indent) {
   return out;
 }
 
-<<<<<<< HEAD
 std::string to_plain_json(const value& v) {
   std::string out;
   json_writer{out, -1, json_form::plain}.write(v);
->>>>>>> 8173ea739f1d5968abbcdac3194d8c1bea1b468b
   return out;
 }
 

@@ -57,8 +57,7 @@ std::vector<part_frames::frame> part_frames::grown_message(const stream_part& pa
   auto [at, is_new] = grown_.try_emplace(id);
   if (is_new)
     out.emplace_back("messages/metadata" + ns,
-                     to_json(value::map({{id, value::map({{"metadata", client_form(part.data[1])}})}}),
-                             json_form::plain));
+                     to_plain_json(value::map({{id, value::map({{"metadata", client_form(part.data[1])}})}})));
   auto is_piece = part.data[0].is(value_kind::message) && part.data[0].payload()["chunk"] == value(true);
   at->second = is_piece ? joined(at->second, message) : message;
   out.emplace_back((is_piece ? "messages/partial" : "messages/complete") + ns,
