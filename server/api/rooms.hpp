@@ -10,7 +10,10 @@
 
 #include <troupe/store.hpp>
 
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,6 +26,8 @@ struct rooms {
   std::shared_ptr<document_store> documents;
   run_service& runs;
   std::shared_ptr<troupe::store> store; ///< null: no long-term memory
+  /// Throws refusal{422} for a URL that may not be called; empty: all may be.
+  std::function<void(const std::string& url)> check_webhook = {};
 };
 
 /// Each adds the routes of a resource.

@@ -97,6 +97,9 @@ public:
   /// Ends the runs of a thread, and removes the thread with all it has. False: there is none.
   bool remove_thread(const std::string& thread_id);
 
+  /// Does this soon, on a thread that may block.
+  void later(std::function<void()> work) { work_.post(std::move(work)); }
+
   std::shared_ptr<void> observe(const std::string& thread_id, thread_observer observer);
 
   /// Takes up what servers that are gone left running or pending. Call it once at the start.
