@@ -362,6 +362,13 @@ inline constexpr std::chrono::milliseconds http_served_write_timeout{30'000};
 inline constexpr std::size_t http_served_unsent_bytes_max = 64u << 20;
 // A stream that was silent for this long sends a sign of life.
 inline constexpr std::chrono::milliseconds http_served_quiet_max{15'000};
+// Bytes of further requests that are read ahead while an answer is awaited.
+inline constexpr std::size_t http_served_ahead_bytes_max = 64u << 10;
+// WebSockets of a listener.
+inline constexpr std::size_t http_socket_message_bytes_max = 16u << 20;
+inline constexpr std::chrono::milliseconds http_socket_idle{60'000};
+// A certificate's files are looked at with new connections, at most once in this time.
+inline constexpr std::chrono::milliseconds http_tls_check{1000};
 // Server-sent events.
 inline constexpr std::size_t sse_line_bytes_max = 16u << 20;  // node_failed
 inline constexpr std::size_t sse_event_bytes_max = 16u << 20; // node_failed

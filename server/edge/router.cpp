@@ -73,7 +73,7 @@ std::variant<route_match, no_route> router::match(std::string_view method,
     if (parameters && takes_method(one, method))
       return route_match{&one, std::move(*parameters)};
     if (parameters)
-      no.status = 405;
+      no = {405, no.allow + (no.allow.empty() ? "" : ", ") + std::string{one.method}};
   }
   return no;
 }

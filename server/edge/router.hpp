@@ -2,6 +2,7 @@
 #pragma once
 
 #include "http/listener.hpp"
+#include "server/auth/authorise.hpp"
 #include "server/edge/caller.hpp"
 #include "server/edge/query.hpp"
 
@@ -20,18 +21,15 @@ struct api_call {
   query_parameters query;
   caller who;
   std::string request_id; ///< for log lines
+  /// From the authoriser, or null. A handler applies it to metadata: with_filter() when it makes
+  /// something, fits_filter() when it reads or changes something (else 404).
+  value filter = {};
 };
 
 /// Answers a call by its responder, now or later. It may throw: refusal, or troupe::error, which
 /// becomes the status of its code (edge/refusal.hpp).
 /// Thread: a pool's; it may read the disk, and must not wait for runs.
 using api_handler = std::function<void(const api_call& call, const http_responder& to)>;
-
-/// The resource and action of a route, for authorisation: "threads" and "create_run".
-struct access {
-  std::string_view resource = {};
-  std::string_view action = {};
-};
 
 struct route {
   std::string_view method;  ///< GET, POST, …; a GET route answers HEAD, too
@@ -46,9 +44,10 @@ struct route_match {
   const route* found;
   std::vector<std::string> parameters;
 };
-/// No route: 404, or 405 when the path has routes of other methods.
+/// No route: 404, or 405 when the path has routes of other methods, which `allow` lists.
 struct no_route {
   int status;
+  std::string allow = {};
 };
 
 class router {
