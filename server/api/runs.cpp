@@ -233,15 +233,12 @@ void add_runs(router& to, const rooms& with) {
       answer(with, call, responder);
     };
   };
-  for (std::string_view base : {"/threads/{thread_id}/runs", "/runs"}) {
-    static const std::array<std::string, 4> patterns{"/threads/{thread_id}/runs/stream",
-                                                     "/threads/{thread_id}/runs/wait",
-                                                     "/runs/stream", "/runs/wait"};
-    bool is_stateless = base == "/runs";
-    to.add({"POST", base, answering(with, create_run), {all, "create_run"}});
-    to.add({"POST", patterns[is_stateless ? 2 : 0], streaming(stream_run), {all, "create_run"}});
-    to.add({"POST", patterns[is_stateless ? 3 : 1], streaming(wait_for_run), {all, "create_run"}});
-  }
+  to.add({"POST", "/threads/{thread_id}/runs", answering(with, create_run), {all, "create_run"}});
+  to.add({"POST", "/threads/{thread_id}/runs/stream", streaming(stream_run), {all, "create_run"}});
+  to.add({"POST", "/threads/{thread_id}/runs/wait", streaming(wait_for_run), {all, "create_run"}});
+  to.add({"POST", "/runs", answering(with, create_run), {all, "create_run"}});
+  to.add({"POST", "/runs/stream", streaming(stream_run), {all, "create_run"}});
+  to.add({"POST", "/runs/wait", streaming(wait_for_run), {all, "create_run"}});
   to.add({"POST", "/runs/batch", answering(with, create_batch), {all, "create_run"}});
   to.add({"POST", "/runs/cancel", answering(with, cancel_runs), {all, "update"}});
   to.add({"GET", "/runs/{run_id}/stream", streaming(join_stream), {all, "read"}});

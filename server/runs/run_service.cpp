@@ -208,6 +208,7 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
   try {
     without_conflict(accept);
   } catch (...) {
+    hand->log->close();
     std::lock_guard lock{mutex_};
     live_.erase(run.run_id);
     throw;

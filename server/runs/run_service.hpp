@@ -53,7 +53,7 @@ struct run_service_options {
   std::int64_t attempts_max = limits::server_run_attempts_max;
   std::size_t events_kept_max = limits::server_run_events_max;
   std::size_t threads = limits::server_run_threads;
-  std::function<std::int64_t()> now; ///< microseconds since 1970; empty: the system's clock
+  std::function<std::int64_t()> now = {}; ///< microseconds since 1970; empty: the system's clock
   /// After the commit of a run's end, on a thread of the service; it may block.
   std::function<void(const run_outcome& outcome)> on_end = {};
 };

@@ -1,0 +1,104 @@
+// server: the parts of a server, put together.
+#include <troupe/server.hpp>
+
+#include "server/api/rooms.hpp"
+#include "server/api/system.hpp"
+#include "server/documents/lmdb_documents.hpp"
+#include "server/edge/http_edge.hpp"
+#include "server/rules/ids.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <utility>
+
+namespace troupe {
+
+namespace {
+
+using namespace server;
+
+runtime_options runtime_of(const server_options& options, const std::shared_ptr<store>& memory) {
+  runtime_options out{.data_dir = options.data_dir, .worker_threads = options.worker_threads};
+  if (options.data_dir.empty()) {
+    out.saver = make_memory_saver();
+    out.store = memory;
+  }
+  return out;
+}
+
+std::shared_ptr<document_store> documents_of(const server_options& options) {
+  if (options.data_dir.empty())
+    return memory_documents();
+  return open_lmdb_documents(options.data_dir).value();
+}
+
+// The assistant of each graph, whose id a graph's name stands for.
+void make_default_assistants(document_store& documents, const graph_set& graphs, std::int64_t now) {
+  for (const auto& id : graphs.ids()) {
+    assistant_record made{.assistant_id = default_assistant_id(id),
+                          .graph_id = id,
+                          .name = id,
+                          .metadata = value::map({{"created_by", "system"}}),
+                          .created_at = time_text(now),
+                          .updated_at = time_text(now)};
+    auto stored = documents.commit_and_wait({{document_kind::assistant, made.assistant_id, made.body(), 0}});
+    if (!stored && stored.error().code() != errc::conflict)
+      throw stored.error();
+  }
+}
+
+} // namespace
+
+struct agent_server::parts {
+  explicit parts(server_options given)
+    : options{std::move(given)},
+      store{options.data_dir.empty() ? make_memory_store() : open_lmdb_store(options.data_dir).value()},
+      machine{runtime_of(options, store)},
+      graphs{machine, options.graphs},
+      documents{documents_of(options)},
+      runs{graphs, documents, {.server_id = new_id(1)}},
+      with{graphs, documents, runs, store} {
+    make_default_assistants(*documents, graphs, runs.now());
+    router routes;
+    add_system(routes, with);
+    add_assistants(routes, with);
+    add_threads(routes, with);
+    add_thread_states(routes, with);
+    add_runs(routes, with);
+    add_store_items(routes, with);
+    edge_options edge_parts;
+    edge_parts.listen.address = options.address;
+    edge_parts.listen.port = options.port;
+    edge_parts.cors.origins = options.cors_origins;
+    edge_parts.no_auth = options.no_auth;
+    edge = std::make_unique<http_edge>(std::move(edge_parts), std::move(routes));
+    runs.recover();
+  }
+
+  const server_options options;
+  const std::shared_ptr<troupe::store> store;
+  runtime machine;
+  graph_set graphs;
+  const std::shared_ptr<document_store> documents;
+  run_service runs;
+  const rooms with;
+  std::unique_ptr<http_edge> edge;
+};
+
+agent_server::agent_server(server_options options) : parts_{std::make_unique<parts>(std::move(options))} {}
+
+agent_server::~agent_server() {
+  drain();
+}
+
+std::uint16_t agent_server::port() const noexcept {
+  return parts_->edge->port();
+}
+
+bool agent_server::drain(std::chrono::milliseconds at_most) {
+  auto stopped = parts_->runs.drain(at_most);
+  parts_->edge->drain(at_most, std::chrono::milliseconds{0});
+  return stopped;
+}
+
+} // namespace troupe
