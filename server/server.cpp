@@ -57,7 +57,7 @@ struct agent_server::parts {
       graphs{machine, options.graphs},
       documents{documents_of(options)},
       runs{graphs, documents, {.server_id = new_id(1)}},
-      with{graphs, documents, runs, store} {
+      with{graphs, documents, runs, store, std::make_shared<thread_hubs>(runs)} {
     make_default_assistants(*documents, graphs, runs.now());
     router routes;
     add_system(routes, with);
@@ -66,6 +66,7 @@ struct agent_server::parts {
     add_thread_states(routes, with);
     add_runs(routes, with);
     add_store_items(routes, with);
+    add_thread_protocol(routes, with);
     edge_options edge_parts;
     edge_parts.listen.address = options.address;
     edge_parts.listen.port = options.port;

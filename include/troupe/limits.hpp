@@ -417,6 +417,8 @@ inline constexpr std::chrono::milliseconds conformance_answer_wait{60'000};
 inline constexpr std::int64_t server_run_attempts_max = 5;
 inline constexpr std::size_t server_run_events_max = 100'000; // that a resumable run keeps
 inline constexpr std::size_t server_run_threads = 8; // that store the ends of runs
+inline constexpr std::size_t server_thread_events_max = 10'000; // that a followed thread keeps
+inline constexpr std::size_t server_threads_followed_max = 10'000; // with their events; older ones go
 // A server that stops waits so long for its running runs to reach the end of a step.
 inline constexpr std::chrono::milliseconds server_drain_wait{10'000};
 inline constexpr std::chrono::milliseconds server_heartbeat{5000}; // of streams and waits, steadily

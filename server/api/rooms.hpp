@@ -4,6 +4,7 @@
 #include "server/documents/document_store.hpp"
 #include "server/edge/refusal.hpp"
 #include "server/edge/router.hpp"
+#include "server/protocol/thread_hub.hpp"
 #include "server/rules/checked_body.hpp"
 #include "server/rules/records.hpp"
 #include "server/runs/run_service.hpp"
@@ -26,6 +27,7 @@ struct rooms {
   std::shared_ptr<document_store> documents;
   run_service& runs;
   std::shared_ptr<troupe::store> store; ///< null: no long-term memory
+  std::shared_ptr<thread_hubs> hubs;
   /// Throws refusal{422} for a URL that may not be called; empty: all may be.
   std::function<void(const std::string& url)> check_webhook = {};
 };
@@ -36,6 +38,7 @@ void add_threads(router& to, const rooms& with);
 void add_thread_states(router& to, const rooms& with);
 void add_runs(router& to, const rooms& with);
 void add_store_items(router& to, const rooms& with);
+void add_thread_protocol(router& to, const rooms& with);
 
 /// A handler that answers at once with what `answer` returns.
 template <class F> api_handler answering(const rooms& with, F answer) {
