@@ -36,8 +36,9 @@ KNOWS = {
     "cluster/links": {"graph", "actors", "persistence/crypt", "cluster/wire"},
     "cluster/placement": {"cluster/wire"},
     "server": {"server/", "http", "agents/", "persistence/", "graph", "coordinator"},
-    "server/edge": {"http", "graph", "server/auth", "actors"},
-    "server/auth": {"http", "graph"},
+    "server/edge": {"http", "graph", "server/auth", "server/rules", "actors"},
+    "server/rules": {"graph", "coordinator"},
+    "server/auth": {"graph", "server/edge"},
     "testing": set(),  # the public API, as a test of a user's own saver
 }
 # Library -> its folders, and the libraries it links. Nothing of another library is included.
