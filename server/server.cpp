@@ -6,6 +6,7 @@
 #include "server/documents/lmdb_documents.hpp"
 #include "server/edge/http_edge.hpp"
 #include "server/rules/ids.hpp"
+#include "server/runs/cron_clock.hpp"
 
 #include <atomic>
 #include <filesystem>
@@ -66,6 +67,7 @@ struct agent_server::parts {
     add_thread_states(routes, with);
     add_runs(routes, with);
     add_store_items(routes, with);
+    add_crons(routes, with);
     add_thread_protocol(routes, with);
     edge_options edge_parts;
     edge_parts.listen.address = options.address;
@@ -74,6 +76,8 @@ struct agent_server::parts {
     edge_parts.no_auth = options.no_auth;
     edge = std::make_unique<http_edge>(std::move(edge_parts), std::move(routes));
     runs.recover();
+    crons = std::make_unique<cron_clock>(documents, [this] { return runs.now(); },
+                                         [this](const cron_record& cron) { start_cron(with, cron); });
   }
 
   const server_options options;
@@ -84,6 +88,7 @@ struct agent_server::parts {
   run_service runs;
   const rooms with;
   std::unique_ptr<http_edge> edge;
+  std::unique_ptr<cron_clock> crons;
 };
 
 agent_server::agent_server(server_options options) : parts_{std::make_unique<parts>(std::move(options))} {}

@@ -419,6 +419,7 @@ inline constexpr std::size_t server_run_events_max = 100'000; // that a resumabl
 inline constexpr std::size_t server_run_threads = 8; // that store the ends of runs
 inline constexpr std::size_t server_thread_events_max = 10'000; // that a followed thread keeps
 inline constexpr std::size_t server_threads_followed_max = 10'000; // with their events; older ones go
+inline constexpr int server_cron_years_max = 30; // a schedule that has no time until then never comes
 // A server that stops waits so long for its running runs to reach the end of a step.
 inline constexpr std::chrono::milliseconds server_drain_wait{10'000};
 inline constexpr std::chrono::milliseconds server_heartbeat{5000}; // of streams and waits, steadily

@@ -38,6 +38,9 @@ void add_threads(router& to, const rooms& with);
 void add_thread_states(router& to, const rooms& with);
 void add_runs(router& to, const rooms& with);
 void add_store_items(router& to, const rooms& with);
+void add_crons(router& to, const rooms& with);
+/// Starts a run of a cron. Errors: as run_service::create.
+void start_cron(const rooms& with, const cron_record& cron);
 void add_thread_protocol(router& to, const rooms& with);
 
 /// A handler that answers at once with what `answer` returns.

@@ -15,7 +15,7 @@ http_whole about(const rooms& /*with*/, const api_call& /*call*/) {
   return json_answer(value::map({{"version", TROUPE_VERSION},
                                  {"context", "troupe"},
                                  {"flags", value::map({{"assistants", true},
-                                                       {"crons", false},
+                                                       {"crons", true},
                                                        {"langsmith", false},
                                                        {"langsmith_tracing_replicas", false}})}}));
 }

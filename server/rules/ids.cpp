@@ -6,6 +6,8 @@
 #include <troupe/error.hpp>
 #include <troupe/uuid.hpp>
 
+#include <absl/time/time.h>
+
 #include <array>
 #include <cstddef>
 
@@ -31,6 +33,15 @@ std::string time_text(std::int64_t micros) {
 
 std::int64_t micros_of(const std::string& text) {
   return timestamp_micros(text).value_or(0);
+}
+
+std::optional<std::int64_t> parse_time(const std::string& text) {
+  absl::Time out;
+  std::string wrong;
+  for (const char* form : {"%Y-%m-%d%ET%H:%M:%E*S%Ez", "%Y-%m-%d%ET%H:%M:%E*S", "%Y-%m-%d"})
+    if (absl::ParseTime(form, text, &out, &wrong))
+      return absl::ToUnixMicros(out);
+  return std::nullopt;
 }
 
 } // namespace troupe::server

@@ -248,7 +248,7 @@ cron_record cron_record::of(const value& body) {
           .enabled = flag_of(body["enabled"], true),
           .payload = map_of(body["payload"]),
           .metadata = map_of(body["metadata"]),
-          .on_run_completed = text_of(body["on_run_completed"]),
+          .on_run_completed = body["on_run_completed"],
           .next_run_date = body["next_run_date"],
           .created_at = text_of(body["created_at"]),
           .updated_at = text_of(body["updated_at"])};

@@ -117,7 +117,7 @@ struct cron_record {
   bool enabled = true;
   value payload = value::map(); ///< the body of the runs
   value metadata = value::map();
-  std::string on_run_completed = "delete";
+  value on_run_completed = "delete"; ///< or "keep"; null for a cron of a thread
   value next_run_date = {};
   std::string created_at = {};
   std::string updated_at = {};
