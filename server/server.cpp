@@ -7,6 +7,7 @@
 #include "server/edge/http_edge.hpp"
 #include "server/rules/ids.hpp"
 #include "server/runs/cron_clock.hpp"
+#include "server/runs/webhooks.hpp"
 
 #include <atomic>
 #include <filesystem>
@@ -24,6 +25,14 @@ runtime_options runtime_of(const server_options& options, const std::shared_ptr<
     out.saver = make_memory_saver();
     out.store = memory;
   }
+  return out;
+}
+
+webhook_policy policy_of(const webhook_rules& rules) {
+  webhook_policy out;
+  out.require_https = rules.require_https && !rules.allow_loopback;
+  out.disable_loopback = !rules.allow_loopback;
+  out.disable_private = !rules.allow_private;
   return out;
 }
 
@@ -57,8 +66,19 @@ struct agent_server::parts {
       machine{runtime_of(options, store)},
       graphs{machine, options.graphs},
       documents{documents_of(options)},
-      runs{graphs, documents, {.server_id = new_id(1)}},
-      with{graphs, documents, runs, store, std::make_shared<thread_hubs>(runs)} {
+      hooks{policy_of(options.webhooks), [this] { return runs.now(); }, [this] { return edge->port(); }},
+      runs{graphs, documents,
+           {.server_id = new_id(1),
+            .on_end = [this](const run_outcome& outcome) { hooks.run_ended(outcome); }}},
+      with{graphs,
+           documents,
+           runs,
+           store,
+           std::make_shared<thread_hubs>(runs),
+           [this](const std::string& url) {
+             if (auto problem = webhook_problem(hooks.policy(), url); !problem.empty())
+               throw refusal{422, problem};
+           }} {
     make_default_assistants(*documents, graphs, runs.now());
     router routes;
     add_system(routes, with);
@@ -85,6 +105,7 @@ struct agent_server::parts {
   runtime machine;
   graph_set graphs;
   const std::shared_ptr<document_store> documents;
+  webhooks hooks;
   run_service runs;
   const rooms with;
   std::unique_ptr<http_edge> edge;

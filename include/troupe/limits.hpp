@@ -420,6 +420,8 @@ inline constexpr std::size_t server_run_threads = 8; // that store the ends of r
 inline constexpr std::size_t server_thread_events_max = 10'000; // that a followed thread keeps
 inline constexpr std::size_t server_threads_followed_max = 10'000; // with their events; older ones go
 inline constexpr int server_cron_years_max = 30; // a schedule that has no time until then never comes
+inline constexpr std::size_t server_webhook_threads = 4;
+inline constexpr std::chrono::milliseconds server_webhook_timeout{30'000}; // of one call
 // A server that stops waits so long for its running runs to reach the end of a step.
 inline constexpr std::chrono::milliseconds server_drain_wait{10'000};
 inline constexpr std::chrono::milliseconds server_heartbeat{5000}; // of streams and waits, steadily

@@ -18,6 +18,7 @@ struct run_service::live_run {
   part_frames frames; ///< used by the one thread that takes the run's parts
   const std::shared_ptr<event_log> log;
   run_control control;
+  std::string started_at;
   std::optional<run_stream> stream;
   std::atomic<cancel_action> cancel = cancel_action::none;
   std::uint64_t events = 0; ///< that a resumable run has had, with those of earlier attempts

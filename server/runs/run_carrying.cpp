@@ -1,5 +1,6 @@
 // run_carrying: how run_service carries a run out, from its first part to the commit of its end.
 #include "actors/log.hpp"
+#include "coordinator/sse_text.hpp"
 #include "graph/plain_json.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/run_rules.hpp"
@@ -21,7 +22,8 @@ std::string event_id(const std::string& run_id, std::uint64_t seq) {
 }
 
 value output_of(const run_result& ended) {
-  auto out = ended.value().is_map() ? ended.value() : value::map({{"output", ended.value()}});
+  auto values = client_form(ended.value());
+  auto out = values.is_map() ? values : value::map({{"output", values}});
   if (!ended.interrupts().empty())
     out = out.with("__interrupt__", questions_form(ended.interrupts()));
   return out;
@@ -68,6 +70,7 @@ void run_service::carry_out(const std::shared_ptr<live_run>& hand) {
     ++carried_;
   }
   const auto& run = hand->run;
+  hand->started_at = time_text(now());
   observers_of(run.thread_id, [&](auto& o) {
     if (o.began)
       o.began(run);
@@ -232,14 +235,13 @@ void run_service::finish(const std::shared_ptr<live_run>& hand, const result<run
       if (auto gone = saver->delete_thread(run.thread_id); !gone)
         log_warning("remove the thread of run " + run.run_id + ": " + gone.error().message());
 
-  run_outcome outcome{run};
-  if (failed)
-    outcome.output = value::map({{"__error__", run.error}});
-  else if (how)
-    outcome.output = output_of(*how);
+  run_outcome outcome{.run = run, .started_at = hand->started_at};
+  if (how)
+    outcome.values = client_form(how->value());
   else if (auto with = graphs_.find(run.graph_id))
     if (auto newest = with->try_get_state({.thread_id = run.thread_id}))
-      outcome.output = newest->values;
+      outcome.values = client_form(newest->values);
+  outcome.output = failed ? value::map({{"__error__", run.error}}) : how ? output_of(*how) : outcome.values;
   tell_ended(hand, outcome);
   if (next)
     carry_out(next);

@@ -2,6 +2,7 @@
 #include "server/runs/run_service.hpp"
 
 #include "actors/log.hpp"
+#include "coordinator/sse_text.hpp"
 #include "server/edge/refusal.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/run_rules.hpp"
@@ -400,7 +401,7 @@ void run_service::when_ended(const std::string& thread_id, const std::string& ru
     if (!over->run.error.is_null())
       over->output = value::map({{"__error__", over->run.error}});
     else if (auto with = graphs_.find(over->run.graph_id))
-      over->output = with->get_state({.thread_id = thread_id}).values;
+      over->output = client_form(with->get_state({.thread_id = thread_id}).values);
   }
   then(*over);
 }

@@ -38,6 +38,8 @@ namespace troupe::server {
 struct run_outcome {
   run_record run;
   value output = value::map();
+  value values = value::map(); ///< the state, without questions
+  std::string started_at = {};
 };
 
 /// Sees all runs of a thread, on this server. Thread: any, one call at a time for each run; short.
