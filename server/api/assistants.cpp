@@ -11,9 +11,9 @@ namespace troupe::server {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> sorts{"created_at", "assistant_id", "updated_at", "name", "graph_id"};
-constexpr std::array<std::string_view, 2> if_exists{"raise", "do_nothing"};
-constexpr std::array<std::string_view, 10> members{
+constexpr std::array<std::string_view, 5> assistant_sorts{"created_at", "assistant_id", "updated_at", "name", "graph_id"};
+constexpr std::array<std::string_view, 2> assistant_if_exists{"raise", "do_nothing"};
+constexpr std::array<std::string_view, 10> assistant_members{
   "assistant_id", "graph_id", "name",     "description", "config",
   "context",      "metadata", "version",  "created_at",  "updated_at"};
 
@@ -75,8 +75,8 @@ document_query assistant_query(const checked_body& body) {
 http_whole search_assistants(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
   auto query = assistant_query(body);
-  read_page(body, sorts, query);
-  auto select = body.some_of("select", members);
+  read_page(body, assistant_sorts, query);
+  auto select = body.some_of("select", assistant_members);
   auto page = with.documents->search(query).value();
   std::vector<value> out;
   for (const auto& one : page.documents)
@@ -102,7 +102,7 @@ http_whole create_assistant(const rooms& with, const api_call& call) {
                         .updated_at = time_text(time)};
   check_graph(with, made.graph_id);
   take_settings(made, body);
-  auto or_else = body.one_of("if_exists", if_exists).value_or("raise");
+  auto or_else = body.one_of("if_exists", assistant_if_exists).value_or("raise");
   auto stored = with.documents->commit_and_wait(
     {{document_kind::assistant, made.assistant_id, made.body(), 0},
      {document_kind::assistant_version, version_id(made.assistant_id, 1), version_form(made)}});

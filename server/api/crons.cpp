@@ -11,10 +11,10 @@ namespace troupe::server {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> sorts{"created_at", "cron_id",       "assistant_id", "thread_id",
+constexpr std::array<std::string_view, 7> cron_sorts{"created_at", "cron_id",       "assistant_id", "thread_id",
                                                 "updated_at", "next_run_date", "end_time"};
-constexpr std::array<std::string_view, 2> completions{"delete", "keep"};
-constexpr std::array<std::string_view, 14> members{
+constexpr std::array<std::string_view, 2> cron_completions{"delete", "keep"};
+constexpr std::array<std::string_view, 14> cron_members{
   "cron_id",  "assistant_id", "thread_id", "end_time",         "schedule", "timezone",   "created_at",
   "updated_at", "user_id",    "payload",   "next_run_date",    "metadata", "on_run_completed", "enabled"};
 
@@ -60,7 +60,7 @@ http_whole create_cron(const rooms& with, const api_call& call) {
   check_schedule(made.schedule);
   check_zone(body.text("timezone"));
   check_end(body.text("end_time"));
-  if (auto then = body.one_of("on_run_completed", completions))
+  if (auto then = body.one_of("on_run_completed", cron_completions))
     made.on_run_completed = *then;
   else if (!made.thread_id.is_null())
     made.on_run_completed = {};
@@ -106,7 +106,7 @@ http_whole update_cron(const rooms& with, const api_call& call) {
       else if (e.key() == "metadata")
         changed.metadata = body.map("metadata");
     }
-    if (auto then = body.one_of("on_run_completed", completions))
+    if (auto then = body.one_of("on_run_completed", cron_completions))
       changed.on_run_completed = *then;
     changed.enabled = true; // for the date, which is also that of a disabled one
     auto time = with.runs.now();
@@ -143,8 +143,8 @@ document_query cron_query(const checked_body& body) {
 http_whole search_crons(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
   auto query = cron_query(body);
-  read_page(body, sorts, query);
-  auto select = body.some_of("select", members);
+  read_page(body, cron_sorts, query);
+  auto select = body.some_of("select", cron_members);
   auto page = with.documents->search(query).value();
   std::vector<value> out;
   for (const auto& one : page.documents)

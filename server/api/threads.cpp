@@ -10,12 +10,12 @@ namespace troupe::server {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> sorts{"created_at", "thread_id", "status", "updated_at",
+constexpr std::array<std::string_view, 5> thread_sorts{"created_at", "thread_id", "status", "updated_at",
                                                 "state_updated_at"};
-constexpr std::array<std::string_view, 2> if_exists{"raise", "do_nothing"};
-constexpr std::array<std::string_view, 4> statuses{"idle", "busy", "interrupted", "error"};
+constexpr std::array<std::string_view, 2> thread_if_exists{"raise", "do_nothing"};
+constexpr std::array<std::string_view, 4> thread_statuses{"idle", "busy", "interrupted", "error"};
 constexpr std::array<std::string_view, 2> prunings{"delete", "keep_latest"};
-constexpr std::array<std::string_view, 10> members{
+constexpr std::array<std::string_view, 10> thread_members{
   "thread_id", "created_at", "updated_at", "state_updated_at", "metadata",
   "config",    "status",     "values",     "interrupts",       "error"};
 
@@ -91,7 +91,7 @@ http_whole create_thread(const rooms& with, const api_call& call) {
                      .state_updated_at = time_text(time),
                      .metadata = body.map("metadata")};
   take_ttl(made, body);
-  auto or_else = body.one_of("if_exists", if_exists).value_or("raise");
+  auto or_else = body.one_of("if_exists", thread_if_exists).value_or("raise");
   auto steps = supersteps_of(body);
   if (!steps.empty() && !graph_of(with, made))
     throw refusal{400, "supersteps: the metadata has no graph_id of a graph of this server"};
@@ -153,7 +153,7 @@ http_whole delete_thread(const rooms& with, const api_call& call) {
 
 document_query thread_query(const checked_body& body) {
   document_query out{.kind = document_kind::thread, .ids = body.texts("ids")};
-  if (auto status = body.one_of("status", statuses))
+  if (auto status = body.one_of("status", thread_statuses))
     out.equal.emplace_back("status", *status);
   if (auto metadata = body.map("metadata"); !metadata.empty())
     out.contains = value::map({{"metadata", metadata}});
@@ -217,8 +217,8 @@ value at_path(const value& whole, std::string_view path) {
 http_whole search_threads(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
   auto query = thread_query(body);
-  read_page(body, sorts, query);
-  auto select = body.some_of("select", members);
+  read_page(body, thread_sorts, query);
+  auto select = body.some_of("select", thread_members);
   auto extract = body.map("extract");
   auto page = threads_of(with, body, query);
   std::vector<value> out;
