@@ -197,7 +197,7 @@ http_whole cancel_runs(const rooms& with, const api_call& call) {
     for (auto wanted : {run_status::pending, run_status::running}) {
       if (*status != "all" && *status != to_string(wanted))
         continue;
-      document_query query{.kind = document_kind::run, .equal = {{"status", value{to_string(wanted)}}}};
+      document_query query{.kind = document_kind::run, .equal = {{"status", value(to_string(wanted))}}};
       if (auto thread = body.id("thread_id", "thread"))
         query.id_prefix = *thread + '/';
       for (const auto& one : with.documents->search(query).value().documents)

@@ -101,7 +101,7 @@ http_whole search_items(const rooms& with, const api_call& call) {
     query.refresh_ttl = body.flag("refresh_ttl", true);
   std::vector<value> out;
   for (const auto& item : store_of(with).search(query).value())
-    out.push_back(item_form(item).with("score", item.score ? value{*item.score} : value{}));
+    out.push_back(item_form(item).with("score", item.score ? value(*item.score) : value{}));
   return json_answer(value::map({{"items", value::list(std::move(out))}}));
 }
 

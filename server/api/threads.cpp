@@ -2,9 +2,8 @@
 #include "server/api/rooms.hpp"
 #include "server/rules/ids.hpp"
 
-#include <troupe/value_path.hpp>
-
 #include <array>
+#include <charconv>
 
 namespace troupe::server {
 
@@ -185,31 +184,33 @@ document_page threads_of(const rooms& with, const checked_body& body, const docu
   return page;
 }
 
+// The item of a list at "[N]", from the end for a negative one.
+value at_index(const value& list, std::string_view text) {
+  long n = 0;
+  auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), n);
+  auto size = static_cast<long>(list.size());
+  if (wrong != std::errc{} || end != text.data() + text.size() || !list.is_list() || n >= size || n < -size)
+    return {};
+  return list[static_cast<std::size_t>(n < 0 ? size + n : n)];
+}
+
 // A member at a path as "values.messages[-1].content".
 value at_path(const value& whole, std::string_view path) {
   auto at = whole;
   while (!path.empty()) {
-    auto end = path.find_first_of(".[");
-    if (path.front() == '[') {
+    if (path.front() == '.')
+      path.remove_prefix(1);
+    if (path.starts_with('[')) {
       auto close = path.find(']');
       if (close == path.npos)
         return {};
-      auto index = std::string{path.substr(1, close - 1)};
-      char* rest = nullptr;
-      auto n = std::strtol(index.c_str(), &rest, 10);
-      if (index.empty() || *rest != '\0' || !at.is_list())
-        return {};
-      auto size = static_cast<long>(at.size());
-      at = value{at[static_cast<std::size_t>(n < 0 ? std::max(size + n, size) : n)]};
-      if (n < 0 && -n <= size)
-        at = value{at};
+      at = value(at_index(at, path.substr(1, close - 1)));
       path.remove_prefix(close + 1);
     } else {
-      at = value{at[path.substr(0, end)]};
-      path.remove_prefix(end == path.npos ? path.size() : end);
+      auto end = std::min(path.find_first_of(".["), path.size());
+      at = value(at[path.substr(0, end)]);
+      path.remove_prefix(end);
     }
-    if (!path.empty() && path.front() == '.')
-      path.remove_prefix(1);
   }
   return at;
 }

@@ -31,7 +31,7 @@ refusal none_of(std::string_view name, const value& v, std::span<const std::stri
 
 } // namespace
 
-checked_body::checked_body(value body) : body_{std::move(body)} {
+checked_body::checked_body(value body) : body_(std::move(body)) {
   if (body_.is_null())
     body_ = value::map();
   if (!body_.is_map())

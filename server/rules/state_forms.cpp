@@ -8,7 +8,7 @@ namespace troupe::server {
 namespace {
 
 value text_or_null(const std::string& text) {
-  return text.empty() ? value{} : value{text};
+  return text.empty() ? value() : value(text);
 }
 
 // A task's error as JSON text, which React's hook parses.
@@ -17,7 +17,7 @@ value error_text(const value& error) {
     return {};
   auto form = client_form(error);
   if (!form.is_map())
-    return form.is_string() ? form : value{to_json(form)};
+    return form.is_string() ? form : value(to_json(form));
   return to_json(value::map({{"name", form["error"]}, {"message", form["message"]}}));
 }
 

@@ -422,7 +422,7 @@ void run_service::recover() {
   for (auto status : {run_status::running, run_status::pending})
     for (const auto& one : documents_
                              ->search({.kind = document_kind::run,
-                                       .equal = {{"status", value{to_string(status)}}}})
+                                       .equal = {{"status", value(to_string(status))}}})
                              .value()
                              .documents)
       threads.push_back(std::string{one.body["thread_id"].as_string()});

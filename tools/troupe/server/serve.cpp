@@ -51,7 +51,7 @@ int serve(serve_flags& o, bool json) {
                 "stopping: runs stop at the end of their step, and go on when it serves again");
   auto url = "http://" + o.options.address + ':' + std::to_string(serving.port());
   if (json)
-    print_line(json_line("serve", {{"url", to_json(value{url})}}));
+    print_line(json_line("serve", {{"url", to_json(value(url))}}));
   else
     std::cout << "serving " << o.options.graphs.size() << " graphs at " << url << std::endl;
   asked.get_future().wait();
