@@ -422,6 +422,10 @@ inline constexpr std::size_t server_threads_followed_max = 10'000; // with their
 inline constexpr int server_cron_years_max = 30; // a schedule that has no time until then never comes
 inline constexpr std::size_t server_webhook_threads = 4;
 inline constexpr std::chrono::milliseconds server_webhook_timeout{30'000}; // of one call
+// A reader that joins a run that began so long ago gets its events from the first one on; so many of
+// them are kept for that.
+inline constexpr std::chrono::milliseconds server_join_grace{300};
+inline constexpr std::size_t server_join_events_max = 1000;
 // A server that stops waits so long for its running runs to reach the end of a step.
 inline constexpr std::chrono::milliseconds server_drain_wait{10'000};
 inline constexpr std::chrono::milliseconds server_heartbeat{5000}; // of streams and waits, steadily

@@ -69,7 +69,7 @@ void wait_for_run(const rooms& with, const api_call& call, const http_responder&
   auto run = with.runs.create(asked.thread_id, asked.request, asked.assistant);
   if (asked.request.cancels_on_disconnect)
     to.when_gone(cancelling(with, run));
-  answer_when_ended(with, run, to, asked.thread_id.empty());
+  answer_when_ended(with, run, to, false);
 }
 
 http_whole create_batch(const rooms& with, const api_call& call) {
@@ -180,7 +180,9 @@ void cancel_run(const rooms& with, const api_call& call, const http_responder& t
   auto action = action_of(call);
   if (waits)
     with.runs.when_ended(thread, id, [to, run = run_record::of(found->body)](const run_outcome&) {
-      to.send(json_answer(value::map(), 200, {{"Location", run_path(run, false) + "/join"}}));
+      auto path = run_path(run, false);
+      to.send(json_answer(value::map(), 200,
+                          {{"Content-Location", path}, {"Location", path + "/join"}}));
     });
   with.runs.cancel(thread, id, action);
   if (!waits)

@@ -82,7 +82,7 @@ http_whole get_item(const rooms& with, const api_call& call) {
 }
 
 http_whole delete_item(const rooms& with, const api_call& call) {
-  auto given = json_body(call.request);
+  auto given = call.request.body.empty() ? value() : json_body(call.request);
   checked_body body{given};
   auto space = given.is_null() ? namespace_of(call) : body.texts("namespace");
   auto key = given.is_null() ? call.query.text("key").value_or("") : body.required_text("key");

@@ -29,9 +29,9 @@ value state_at(const rooms& with, const thread_record& thread, const run_config&
   auto graph = graph_of(with, thread);
   state_snapshot state;
   state.values = value::map();
-  state.config.checkpoint_id = place.checkpoint_id;
   if (graph)
     state = graph->get_state(place, subgraphs);
+  state.config.checkpoint_id = state.created_at.empty() ? place.checkpoint_id : state.config.checkpoint_id;
   return state_form(state, thread.thread_id);
 }
 
@@ -40,7 +40,10 @@ http_whole get_state(const rooms& with, const api_call& call) {
   run_config place{.thread_id = thread.thread_id};
   if (call.parameters.size() > 1)
     place.checkpoint_id = call.parameters[1];
-  return json_answer(state_at(with, thread, place, call.query.flag("subgraphs", false)));
+  auto form = state_at(with, thread, place, call.query.flag("subgraphs", false));
+  if (!place.checkpoint_id.empty()) // as the reference answers this path
+    form = form.with("checkpoint", form["checkpoint"].without("checkpoint_ns"));
+  return json_answer(form);
 }
 
 http_whole post_state_at_checkpoint(const rooms& with, const api_call& call) {
@@ -80,9 +83,11 @@ http_whole update_state(const rooms& with, const api_call& call) {
     throw refusal{409, "Thread is busy: it has pending or running runs"};
   auto graph = graph_for_update(with, thread);
   auto place = place_of(thread, body);
-  place.metadata = value::map({{"graph_id", thread.metadata["graph_id"]}});
+  place.metadata = value::map({{"graph_id", thread.metadata["graph_id"]}, {"thread_id", thread.thread_id}});
+  if (!place.checkpoint_id.empty())
+    place.metadata = place.metadata.with("checkpoint_id", place.checkpoint_id);
   auto as_node = body.text("as_node").value_or("");
-  auto written = graph.try_update_state(place, update_values(body), as_node == START ? "__input__" : as_node);
+  auto written = graph.try_update_state(place, update_values(body), as_node);
   if (!written && (written.error().code() == errc::invalid_update || written.error().code() == errc::invalid_value))
     throw refusal{400, written.error().text()};
   auto at = written.value();
@@ -101,8 +106,12 @@ http_whole update_state(const rooms& with, const api_call& call) {
       break;
     found = thread_at(with, thread.thread_id);
   }
-  return json_answer(value::map({{"checkpoint", checkpoint_form(at)},
-                                 {"configurable", checkpoint_form(at)},
+  auto made = checkpoint_form(at, graph.get_state({.thread_id = at.thread_id,
+                                                   .checkpoint_id = at.checkpoint_id,
+                                                   .checkpoint_ns = at.checkpoint_ns})
+                                    .metadata);
+  return json_answer(value::map({{"checkpoint", made},
+                                 {"configurable", made},
                                  {"checkpoint_id", at.checkpoint_id}}));
 }
 

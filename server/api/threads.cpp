@@ -51,7 +51,7 @@ std::vector<std::vector<outside_update>> supersteps_of(const checked_body& body)
         entries.emplace_back(std::string{e.key()}, e.val);
       auto as_node = update.text("as_node").value_or("");
       updates.push_back({.values = state_update{std::move(entries)},
-                         .as_node = as_node == START ? "__input__" : as_node});
+                         .as_node = as_node});
     }
     if (updates.empty())
       throw refusal{422, "supersteps: a super-step has no updates"};
@@ -66,8 +66,13 @@ void apply_supersteps(const rooms& with, const std::string& id,
     auto graph = graph_of(with, found.thread);
     if (!graph)
       throw refusal{400, "supersteps: the thread's metadata has no graph_id"};
-    if (!found.thread.had_runs)
-      graph->bulk_update_state({.thread_id = id}, steps);
+    if (!found.thread.had_runs) {
+      run_config place{.thread_id = id, .metadata = value::map({{"thread_id", id}})};
+      for (const auto& step : steps) {
+        auto at = graph->bulk_update_state(place, {step});
+        place.metadata = place.metadata.with("checkpoint_id", at.checkpoint_id);
+      }
+    }
     auto state = graph->get_state({.thread_id = id});
     found.thread.had_runs = true;
     found.thread.status = state.next.empty() ? thread_status::idle : thread_status::interrupted;
@@ -260,6 +265,20 @@ http_whole copy_thread(const rooms& with, const api_call& call) {
   return json_answer(thread_form(with, copy));
 }
 
+// What a thread takes on the disk.
+http_whole thread_storage(const rooms& with, const api_call& call) {
+  auto thread = thread_at(with, call.parameters[0]).thread;
+  auto out = value::map({{"thread_id", thread.thread_id},
+                         {"total_bytes", 0},
+                         {"checkpoints", value::map({{"count", 0}, {"bytes", 0}})}});
+  if (const auto& saver = with.graphs.machine().saver())
+    for (const auto& one : saver->threads().value())
+      if (one.thread_id == thread.thread_id)
+        out = out.with("total_bytes", one.bytes)
+                .with("checkpoints", value::map({{"count", one.checkpoints}, {"bytes", one.bytes}}));
+  return json_answer(out);
+}
+
 http_whole prune_threads(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
   if (!body.has("thread_ids"))
@@ -294,6 +313,7 @@ void add_threads(router& to, const rooms& with) {
   to.add({"GET", "/threads/{id}", answering(with, get_thread), {all, "read"}});
   to.add({"PATCH", "/threads/{id}", answering(with, update_thread), {all, "update"}});
   to.add({"DELETE", "/threads/{id}", answering(with, delete_thread), {all, "delete"}});
+  to.add({"GET", "/threads/{id}/storage", answering(with, thread_storage), {all, "read"}});
   to.add({"POST", "/threads/{id}/copy", answering(with, copy_thread), {all, "read"}});
 }
 

@@ -53,8 +53,6 @@ http_whole answer_of(const error& why) {
 }
 
 value json_body(const http_asked& request) {
-  if (request.body.empty())
-    return {};
   auto body = from_json(request.body, json_form::plain);
   if (!body)
     throw refusal{422, "Invalid JSON in request body"};

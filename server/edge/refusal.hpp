@@ -41,7 +41,7 @@ http_whole answer_of(const error& why);
 /// A JSON answer. Shape: `body` as plain JSON.
 http_whole json_answer(const value& body, int status = 200, http_headers headers = {});
 
-/// The body of a request as a value. An empty body is null.
+/// The body of a request as a value, a map.
 /// Errors: throws refusal{422} for invalid JSON, or when it is not a map.
 value json_body(const http_asked& request);
 

@@ -35,6 +35,23 @@ value joined(const value& so_far, const value& piece) {
   return out;
 }
 
+// A checkpoint in debug mode also names itself and its parent as states do.
+value with_places(const value& data) {
+  if (data["type"] != value("checkpoint"))
+    return data;
+  auto place = [](const value& config) {
+    const auto& at = config["configurable"];
+    if (!at.is_map())
+      return value();
+    return value::map({{"checkpoint_id", at["checkpoint_id"]},
+                       {"thread_id", at["thread_id"]},
+                       {"checkpoint_ns", at["checkpoint_ns"]}});
+  };
+  const auto& payload = data["payload"];
+  return data.with("payload", payload.with("checkpoint", place(payload["config"]))
+                                .with("parent_checkpoint", place(payload["parent_config"])));
+}
+
 } // namespace
 
 part_frames::part_frames(const std::vector<std::string>& wire_modes)
@@ -45,7 +62,7 @@ std::vector<part_frames::frame> part_frames::frames_of(const stream_part& part) 
   if (part.mode == stream_mode::messages && !as_tuples_)
     return grown_message(part, ns);
   std::vector<frame> out;
-  out.emplace_back(std::string{to_string(part.mode)} + ns, to_plain_json(client_form(part.data)));
+  out.emplace_back(std::string{to_string(part.mode)} + ns, to_plain_json(part.mode == stream_mode::debug ? with_places(client_form(part.data)) : client_form(part.data)));
   return out;
 }
 

@@ -220,6 +220,7 @@ run_config config_of(const run_record& run) {
     checkpoint_id = text(configurable["checkpoint_id"]);
   for (const char* placed : {"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map"})
     configurable = configurable.without(placed);
+  // The run's place is in the configs of its checkpoints and in their metadata, as clients expect.
   run_config out{.thread_id = run.thread_id,
                  .checkpoint_id = checkpoint_id,
                  .checkpoint_ns = text(checkpoint["checkpoint_ns"]),
@@ -232,8 +233,13 @@ run_config config_of(const run_record& run) {
                  .run_name = text(config["run_name"]),
                  .run_id = run.run_id,
                  .metadata = merged_maps(merged_maps(config["metadata"], run.metadata),
-                                         value::map({{"run_attempt", run.attempt}})),
-                 .configurable = configurable,
+                                         value::map({{"run_attempt", run.attempt},
+                                                     {"run_id", run.run_id},
+                                                     {"thread_id", run.thread_id}})),
+                 .configurable = merged_maps(configurable,
+                                             value::map({{"run_id", run.run_id},
+                                                         {"graph_id", run.graph_id},
+                                                         {"assistant_id", run.assistant_id}})),
                  .context = kwargs["context"]};
   if (const auto& limit = config["recursion_limit"]; limit.is_int()) {
     if (limit.as_int() < 1 || limit.as_int() > 1'000'000'000)
@@ -242,6 +248,8 @@ run_config config_of(const run_record& run) {
   }
   if (const auto& bound = config["max_concurrency"]; bound.is_int() && bound.as_int() > 0)
     out.max_concurrency = static_cast<std::uint32_t>(std::min<std::int64_t>(bound.as_int(), 1'000'000));
+  if (!checkpoint_id.empty())
+    out.metadata = out.metadata.with("checkpoint_id", checkpoint_id);
   return out;
 }
 

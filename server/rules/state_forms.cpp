@@ -21,6 +21,12 @@ value error_text(const value& error) {
   return to_json(value::map({{"name", form["error"]}, {"message", form["message"]}}));
 }
 
+// A nested graph that has not begun has no metadata.
+value nested_form(const state_snapshot& state, const std::string& thread_id) {
+  auto out = state_form(state, thread_id);
+  return state.metadata.is_map() ? out : out.with("metadata", nullptr);
+}
+
 value task_form(const task_snapshot& task, const std::string& thread_id) {
   auto checkpoint = task.subgraph_ns.empty() || task.state
                       ? value{}
@@ -31,16 +37,20 @@ value task_form(const task_snapshot& task, const std::string& thread_id) {
                      {"error", error_text(task.error)},
                      {"interrupts", questions_form(task.interrupts)},
                      {"checkpoint", checkpoint},
-                     {"state", task.state ? state_form(*task.state, thread_id) : value{}},
+                     {"state", task.state ? nested_form(*task.state, thread_id) : value{}},
                      {"result", task.result ? client_form(*task.result) : value{}}});
 }
 
 } // namespace
 
-value checkpoint_form(const checkpoint_ref& at) {
-  return value::map({{"checkpoint_id", at.checkpoint_id},
-                     {"thread_id", at.thread_id},
-                     {"checkpoint_ns", at.checkpoint_ns}});
+value checkpoint_form(const checkpoint_ref& at, const value& metadata) {
+  auto out = value::map({{"checkpoint_id", at.checkpoint_id},
+                         {"thread_id", at.thread_id},
+                         {"checkpoint_ns", at.checkpoint_ns}});
+  if (at.checkpoint_ns.empty())
+    return out;
+  auto around = metadata["parents"].is_map() ? metadata["parents"] : value::map();
+  return out.with("checkpoint_map", around.with(at.checkpoint_ns, at.checkpoint_id));
 }
 
 value questions_form(const std::vector<interrupt>& questions) {
@@ -73,8 +83,8 @@ value state_form(const state_snapshot& state, const std::string& thread_id) {
      {"tasks", value::list(std::move(tasks))},
      {"metadata", state.metadata.is_map() ? client_form(state.metadata) : value::map()},
      {"created_at", text_or_null(state.created_at)},
-     {"checkpoint", is_stored || !at.checkpoint_id.empty() ? checkpoint_form(at) : value{}},
-     {"parent_checkpoint", state.parent_id.empty() ? value{} : checkpoint_form(parent)},
+     {"checkpoint", is_stored || !at.checkpoint_id.empty() ? checkpoint_form(at, state.metadata) : value{}},
+     {"parent_checkpoint", state.parent_id.empty() ? value{} : checkpoint_form(parent, state.metadata)},
      {"interrupts", questions_form(state.interrupts)},
      {"checkpoint_id", text_or_null(at.checkpoint_id)},
      {"parent_checkpoint_id", text_or_null(state.parent_id)}});

@@ -1,6 +1,8 @@
 // event_log: appending and reading.
 #include "server/runs/event_log.hpp"
 
+#include <troupe/limits.hpp>
+
 #include <utility>
 
 namespace troupe::server {
@@ -18,6 +20,13 @@ void event_log::append(std::string name, std::string data) {
     if (auto one = weak.lock(); one && one->reader.event)
       one->reader.event(event);
   std::erase_if(readers_, [](const auto& weak) { return weak.expired(); });
+  auto now = clock::now();
+  if (!first_at_)
+    first_at_ = now;
+  if (now - *first_at_ > limits::server_join_grace)
+    early_.clear();
+  else if (kept_max_ == 0 && early_.size() < limits::server_join_events_max)
+    early_.push_back(event);
   if (kept_max_ == 0)
     return;
   if (kept_.size() == kept_max_)
@@ -52,9 +61,10 @@ std::shared_ptr<void> event_log::read(event_reader reader, std::optional<std::ui
   auto one = std::make_shared<entry>(entry{std::move(reader)});
   {
     std::lock_guard lock{mutex_};
-    if (after)
-      for (const auto& event : kept_)
-        if (event.seq > *after && one->reader.event)
+    bool is_early = !after && first_at_ && clock::now() - *first_at_ <= limits::server_join_grace;
+    if (after || is_early)
+      for (const auto& event : kept_max_ > 0 ? kept_ : early_)
+        if (event.seq > after.value_or(0) && one->reader.event)
           one->reader.event(event);
     if (!closed_) {
       readers_.push_back(one);

@@ -1,6 +1,7 @@
 // event_log: the events of one run, for any number of readers, each with a position of its own.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -28,13 +29,15 @@ struct event_reader {
 };
 
 /// The events of a run. A reader gets the kept events after its position, then each new one, then
-/// the end.
+/// the end. A reader that names no position gets all events of a log that is younger than
+/// limits::server_join_grace: so a client that creates a run and then joins it misses nothing.
 /// Order:  every reader sees the order of append().
 /// Thread: any.
 class event_log {
 public:
   /// `kept_max`: how many events stay for later readers; 0 keeps none. `next_seq`: of the first one.
   explicit event_log(std::size_t kept_max, std::uint64_t next_seq = 1);
+  using clock = std::chrono::steady_clock;
 
   void append(std::string name, std::string data);
   /// No event follows.
@@ -56,6 +59,8 @@ private:
   std::uint64_t next_seq_;
   std::deque<run_event> kept_;
   std::vector<std::weak_ptr<entry>> readers_;
+  std::optional<clock::time_point> first_at_; // of the first event
+  std::deque<run_event> early_;               // those of the grace
   bool closed_ = false;
 };
 

@@ -19,6 +19,7 @@ struct run_service::live_run {
   const std::shared_ptr<event_log> log;
   run_control control;
   std::string started_at;
+  std::atomic<bool> has_values = false; ///< a state came, not with a question alone
   std::optional<run_stream> stream;
   std::atomic<cancel_action> cancel = cancel_action::none;
   std::uint64_t events = 0; ///< that a resumable run has had, with those of earlier attempts

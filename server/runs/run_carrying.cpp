@@ -21,9 +21,12 @@ std::string event_id(const std::string& run_id, std::uint64_t seq) {
   return run_id + '/' + digits;
 }
 
-value output_of(const run_result& ended) {
+// As the reference: a run that asked before any step has no state to show.
+value output_of(const run_result& ended, bool has_values) {
   auto values = client_form(ended.value());
   auto out = values.is_map() ? values : value::map({{"output", values}});
+  if (!ended.interrupts().empty() && !has_values)
+    out = value::map();
   if (!ended.interrupts().empty())
     out = out.with("__interrupt__", questions_form(ended.interrupts()));
   return out;
@@ -98,6 +101,8 @@ void run_service::carry_out(const std::shared_ptr<live_run>& hand) {
 }
 
 void run_service::take_part(live_run& hand, const stream_part& part) {
+  if (part.mode == stream_mode::values && part.ns.empty() && !part.data.contains("__interrupt__"))
+    hand.has_values = true;
   observers_of(hand.run.thread_id, [&](auto& o) {
     if (o.part)
       o.part(hand.run, part);
@@ -241,7 +246,7 @@ void run_service::finish(const std::shared_ptr<live_run>& hand, const result<run
   else if (auto with = graphs_.find(run.graph_id))
     if (auto newest = with->try_get_state({.thread_id = run.thread_id}))
       outcome.values = client_form(newest->values);
-  outcome.output = failed ? value::map({{"__error__", run.error}}) : how ? output_of(*how) : outcome.values;
+  outcome.output = failed ? value::map({{"__error__", run.error}}) : how ? output_of(*how, hand->has_values) : outcome.values;
   tell_ended(hand, outcome);
   if (next)
     carry_out(next);

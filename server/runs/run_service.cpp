@@ -157,7 +157,9 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
       throw refusal{409, "Thread is already running a task. Wait for it to finish or choose a "
                          "different multitask strategy."};
     run.metadata = with_members(
-      with_members(with_members(assistant.metadata, thread.metadata), request.metadata),
+      with_members(with_members(with_members(assistant.metadata, thread.metadata),
+                                request.kwargs["config"]["metadata"]),
+                   request.metadata),
       value::map({{"graph_id", assistant.graph_id}, {"assistant_id", assistant.assistant_id}}));
     run.created_at = time_text(time + request.after_micros);
     run.updated_at = time_text(time);
@@ -189,7 +191,8 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
     thread.inflight.push_back(run.run_id);
     thread.status = thread_status::busy;
     thread.updated_at = time_text(time);
-    thread.config = request.kwargs["config"].with("configurable", value::map());
+    thread.config =
+      merged_config(thread.config, request.kwargs["config"]).with("configurable", value::map());
     thread.metadata = with_members(found ? thread.metadata : request.metadata,
                                    value::map({{"graph_id", assistant.graph_id},
                                                {"assistant_id", assistant.assistant_id}}));
