@@ -102,7 +102,7 @@ result<void> lmdb_document_change::update_indexes() {
 // ---- documents ----------------------------------------------------------------------------------
 
 result<std::optional<document_head>> lmdb_document_change::find(document_kind kind,
-                                                               const std::string& id) {
+                                                                const std::string& id) {
   auto key = document_key(kind, id);
   auto stored = txn_.get(key);
   if (!stored)
