@@ -35,6 +35,9 @@ KNOWS = {
     "cluster/wire": {"graph"},
     "cluster/links": {"graph", "actors", "persistence/crypt", "cluster/wire"},
     "cluster/placement": {"cluster/wire"},
+    "server": {"server/", "http"},
+    "server/documents": {"graph", "persistence", "persistence/record", "persistence/crypt", "persistence/lmdb",
+                         "persistence/postgres"},
     "testing": set(),  # the public API, as a test of a user's own saver
 }
 # Library -> its folders, and the libraries it links. Nothing of another library is included.
@@ -43,6 +46,7 @@ LIBRARIES = {
     "postgres": ({"persistence/postgres"}, {"core"}),
     "agents": ({"http", "agents"}, {"core"}),
     "cluster": ({"cluster"}, {"core"}),
+    "server": ({"server"}, {"core", "agents", "postgres"}),
     "testing": ({"testing"}, {"core"}),
 }
 PUBLIC = {"postgres": ["troupe/postgres.hpp"], "agents": ["troupe/agents.hpp", "troupe/agents/"],

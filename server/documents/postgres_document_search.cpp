@@ -50,16 +50,14 @@ std::string number_param(document_sql& to, std::size_t n) {
   return place_in(to) + "::int8";
 }
 
-// Names and texts in members have no characters of number 0.
-std::string without_zeros(std::string_view text) {
-  std::string out;
-  for (auto c : text)
-    c == '\0' ? out.append("\xef\xbf\xbd") : out.append(1, c);
-  return out;
+// A text as it stands in jsonb: bytes that are not UTF-8, and characters of number 0, are U+FFFD.
+std::string in_jsonb(std::string_view text) {
+  auto read = from_json(jsonb_text(value(text)));
+  return read ? read->as<std::string>() : std::string{};
 }
 
 std::string name_of(const document_query& query, const std::string& member, document_sql& to) {
-  return has_index(query, member) ? "'" + member + "'" : text_param(to, without_zeros(member));
+  return has_index(query, member) ? "'" + member + "'" : text_param(to, in_jsonb(member));
 }
 
 // The smallest id after all that begin so; empty when there is none.
@@ -87,9 +85,9 @@ void append_equal(const document_query& query, bool only_indexed, document_sql& 
   for (const auto& [member, wanted] : query.equal) {
     if (is_indexed_text(query, member, wanted))
       to.text += " AND " + text_member("'" + member + "'") + " = "
-                 + text_param(to, std::string{wanted.as_string()});
+                 + text_param(to, in_jsonb(wanted.as_string()));
     else if (!only_indexed) {
-      auto name = text_param(to, without_zeros(member));
+      auto name = text_param(to, in_jsonb(member));
       to.text += " AND coalesce(members->" + name + ", 'null'::jsonb) = " + json_param(to, wanted);
     }
   }
@@ -103,9 +101,9 @@ void append_parts(const document_query& query, document_sql& to) {
   }
   if (!query.like)
     return;
-  auto name = text_param(to, without_zeros(query.like->first));
+  auto name = text_param(to, in_jsonb(query.like->first));
   to.text += " AND strpos(lower(" + text_member(name) + "), lower("
-             + text_param(to, without_zeros(query.like->second)) + " COLLATE \"C\")) > 0";
+             + text_param(to, in_jsonb(query.like->second)) + " COLLATE \"C\")) > 0";
 }
 
 } // namespace

@@ -92,7 +92,7 @@ postgres_document_statements::postgres_document_statements(std::string_view sche
                    "AND origin = $2::int8 AND id = $3::bytea");
   set_last = sql("UPDATE @.documents_state SET last = $1::int8");
   trim_log = sql("DELETE FROM @.document_changes WHERE number <= $1::int8");
-  notify = sql("SELECT 1::int8 FROM (SELECT pg_notify($1::text, '')) AS told");
+  notify = sql("SELECT 1::int8 FROM pg_notify($1::text, '')");
   changes = sql("SELECT number, origin, kind, id FROM @.document_changes WHERE number > $1::int8 "
                 "ORDER BY number LIMIT "
                 + std::string{changes_read});
