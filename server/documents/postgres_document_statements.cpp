@@ -76,6 +76,8 @@ postgres_document_statements::postgres_document_statements(std::string_view sche
   last = sql("SELECT last FROM @.documents_state");
   lock = sql("SELECT last, key_id, data_key FROM @.documents_state FOR UPDATE");
   set_data_key = sql("UPDATE @.documents_state SET key_id = $1::bytea, data_key = $2::bytea");
+  swap_data_key = sql("UPDATE @.documents_state SET key_id = $2::bytea, data_key = $3::bytea "
+                      "WHERE data_key = $1::bytea RETURNING 1::int8");
   revisions = sql("SELECT d.kind, d.id, d.revision FROM unnest($1::int8[], $2::bytea[]) "
                   "AS u(kind, id) JOIN @.documents d ON d.kind = u.kind AND d.id = u.id");
   put = sql("INSERT INTO @.documents (kind, id, revision, body, members) "

@@ -230,4 +230,40 @@ result<std::shared_ptr<document_store>> open_postgres_documents(const postgres_o
   return std::shared_ptr<document_store>{std::make_shared<postgres_document_store>(database)};
 }
 
+// The row is not locked while the key provider works: the key is replaced only where it is still
+// the one that was read.
+result<std::optional<bool>> rotate_documents_key(const postgres_options& database) {
+  if (!database.keyring)
+    return error{errc::invalid_config, "rotate the documents' key: the key ring is missing"};
+  auto current = database.keyring->wrapping_id();
+  if (!current)
+    return current.error();
+  const postgres_document_statements sql{database.schema};
+  auto connection = postgres_connection::open(database);
+  if (!connection)
+    return connection.error();
+  auto& on = **connection;
+  auto is_there = has_part(on, database.schema, "documents");
+  if (!is_there)
+    return is_there.error();
+  if (!*is_there)
+    return std::optional<bool>{};
+  auto row = on.ask(sql.data_key);
+  auto stored = row ? read_data_key(*row, 0, 0) : row.error();
+  if (!stored)
+    return stored.error();
+  if (!*stored)
+    return std::optional<bool>{};
+  auto anew = rewrapped(*database.keyring, **stored, *current, documents_key_place,
+                        sealed_documents_name);
+  if (!anew)
+    return anew.error();
+  if (!*anew)
+    return std::optional{false};
+  postgres_params swap;
+  swap.bytes((*stored)->bytes).bytes((*anew)->id).bytes((*anew)->bytes);
+  auto swapped = on.ask(sql.swap_data_key, swap);
+  return swapped ? result<std::optional<bool>>{swapped->size() > 0} : swapped.error();
+}
+
 } // namespace troupe::server

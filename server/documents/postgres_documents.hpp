@@ -6,6 +6,7 @@
 #include <troupe/postgres.hpp>
 
 #include <memory>
+#include <optional>
 
 namespace troupe::server {
 
@@ -20,5 +21,11 @@ namespace troupe::server {
 ///         never stored twice.
 /// Errors: as open_postgres_saver.
 result<std::shared_ptr<document_store>> open_postgres_documents(const postgres_options& database);
+
+/// Wraps the data key of a schema's documents under the current key of `database.keyring`, which is
+/// not null and also has the older keys. True when it was under another key; nullopt for plain
+/// documents, or a schema without documents.
+/// Errors: as rotate_store_keys.
+result<std::optional<bool>> rotate_documents_key(const postgres_options& database);
 
 } // namespace troupe::server

@@ -245,6 +245,21 @@ BOOST_AUTO_TEST_CASE(bodies_are_sealed_with_a_key_ring) {
   require_error(sealed->get(threads, "moved"), errc::checkpoint_corrupt);
 }
 
+BOOST_AUTO_TEST_CASE(a_data_key_in_postgres_is_rotated_to_the_current_key) {
+  require_error(rotate_documents_key(options), errc::invalid_config);
+  options.keyring = test_keys();
+  BOOST_TEST(!rotate_documents_key(options).value());
+  commit(*open(), {thread("t", 1)});
+  options.keyring =
+    keyring::from_text("key " + std::string(64, '7') + "\nnew " + std::string(64, '8')).value();
+  BOOST_TEST(rotate_documents_key(options).value().value());
+  BOOST_TEST(!rotate_documents_key(options).value().value());
+  options.keyring = keyring::from_text("new " + std::string(64, '8')).value();
+  BOOST_TEST(open()->get(threads, "t").value()->revision == 1u);
+  options.schema += " other";
+  BOOST_TEST(!rotate_documents_key(options).value());
+}
+
 // ---- indexes ------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(the_newest_of_many_documents_are_found_by_an_index) {
