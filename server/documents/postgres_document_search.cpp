@@ -60,7 +60,7 @@ std::string name_of(const document_query& query, const std::string& member, docu
   return has_index(query, member) ? "'" + member + "'" : text_param(to, in_jsonb(member));
 }
 
-// The smallest id after all that begin so; empty when there is none.
+// The smallest id after all that begin so; empty when there is no such id.
 std::string after_prefix(std::string prefix) {
   while (!prefix.empty() && prefix.back() == '\xff')
     prefix.pop_back();
