@@ -40,7 +40,7 @@ std::string_view after_index(std::string_view key) noexcept;
 // ---- payloads -----------------------------------------------------------------------------------
 
 struct documents_meta {
-  std::uint64_t fingerprint = 0;            // of the indexes in the file
+  std::uint64_t fingerprint = 0;             // of the indexes in the file
   std::array<std::uint64_t, 32> counts = {}; // of documents, by kind
   std::uint64_t& count(document_kind kind) { return counts[static_cast<std::size_t>(kind)]; }
 };

@@ -38,11 +38,10 @@ result<void> check_change(const document_change& change) {
     return refused_change(change, "its body is not a map");
   for (const auto& index : document_indexes)
     if (index.kind == change.kind && !has_only_terms(index, *change.body))
-      return refused_change(change,
-                            "a text with an index must have at most "
-                              + std::to_string(limits::document_term_bytes_max)
-                              + " bytes and no NUL: `" + std::string{index.member} + "` or `"
-                              + std::string{index.order} + "`");
+      return refused_change(change, "a text with an index must have at most "
+                                      + std::to_string(limits::document_term_bytes_max)
+                                      + " bytes and no NUL: `" + std::string{index.member}
+                                      + "` or `" + std::string{index.order} + "`");
   return {};
 }
 

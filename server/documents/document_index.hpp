@@ -52,20 +52,19 @@ std::string terms_of(const document_index& index, const value& body);
 /// The id in the rest of an index's key: what follows its terms. Empty for a damaged key.
 std::string_view id_after_terms(const document_index& index, std::string_view rest) noexcept;
 
-/// The changes are well-formed: their ids, bodies and terms are within limits, and no document is in
-/// two of them.
-/// Errors: invalid_value, which names the document.
+/// The changes are well-formed: their ids, bodies and terms are within limits, and no document is
+/// in two of them. Errors: invalid_value, which names the document.
 result<void> check_changes(std::span<const document_change> changes);
 
 /// The way to find a query's documents.
 struct document_plan {
   enum class source { ids, documents, index };
   source from = source::documents;
-  std::size_t index = 0;    ///< in document_indexes, with source::index
-  std::string terms = {};   ///< the first bytes of the keys, after the index
-  bool is_ordered = false;  ///< candidates come in the query's order
-  bool is_exact = false;    ///< each candidate matches: none needs to be read for that
-  bool is_of_kind = false;  ///< the candidates are all documents of the kind
+  std::size_t index = 0;   ///< in document_indexes, with source::index
+  std::string terms = {};  ///< the first bytes of the keys, after the index
+  bool is_ordered = false; ///< candidates come in the query's order
+  bool is_exact = false;   ///< each candidate matches: none needs to be read for that
+  bool is_of_kind = false; ///< the candidates are all documents of the kind
 };
 document_plan plan_of(const document_query& query);
 

@@ -28,9 +28,8 @@ document_range page_range(const document_query& query, std::size_t total) {
 std::vector<document_place> page_of(std::vector<document_place> all, const document_query& query) {
   auto [first, end] = page_range(query, all.size());
   auto at = [&all](std::size_t n) { return all.begin() + static_cast<std::ptrdiff_t>(n); };
-  std::partial_sort(at(0), at(end), all.end(), [&query](const auto& a, const auto& b) {
-    return comes_before(a, b, query);
-  });
+  std::partial_sort(at(0), at(end), all.end(),
+                    [&query](const auto& a, const auto& b) { return comes_before(a, b, query); });
   return {std::move_iterator{at(first)}, std::move_iterator{at(end)}};
 }
 

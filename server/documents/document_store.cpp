@@ -76,8 +76,9 @@ bool contains(const value& whole, const value& part) {
            });
   if (part.is_list())
     return whole.is_list() && std::ranges::all_of(part.items(), [&whole](const value& wanted) {
-             return std::ranges::any_of(
-               whole.items(), [&wanted](const value& one) { return contains(one, wanted); });
+             return std::ranges::any_of(whole.items(), [&wanted](const value& one) {
+               return contains(one, wanted);
+             });
            });
   if (is_extension(part) && part.kind() == whole.kind())
     return contains(whole.payload(), part.payload());

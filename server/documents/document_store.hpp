@@ -36,7 +36,8 @@ enum class document_kind : std::uint8_t {
 std::string_view to_string(document_kind kind) noexcept;
 
 /// A document.
-/// Shape:  `id`: 1 … limits::document_id_bytes_max bytes without a NUL. `body` is a map. Its members
+/// Shape:  `id`: 1 … limits::document_id_bytes_max bytes without a NUL. `body` is a map. Its
+/// members
 ///         that have an index (document_index.hpp) are texts of at most
 ///         limits::document_term_bytes_max bytes without a NUL, or not texts. `revision` grows with
 ///         every change of the document, from 1.

@@ -102,7 +102,7 @@ result<void> lmdb_document_change::update_indexes() {
 // ---- documents ----------------------------------------------------------------------------------
 
 result<std::optional<document_head>> lmdb_document_change::find(document_kind kind,
-                                                               const std::string& id) {
+                                                                const std::string& id) {
   auto key = document_key(kind, id);
   auto stored = txn_.get(key);
   if (!stored)
@@ -184,7 +184,7 @@ result<void> lmdb_document_change::move_entries(document_kind kind, const std::s
   });
 }
 
-// Of a damaged document, whose terms are not known: reads its indexes whole.
+// The terms of a damaged document are not known, so its indexes are read whole.
 result<void> lmdb_document_change::erase_lost_entries(document_kind kind, const std::string& id) {
   return each_index(kind, [&](std::size_t index, std::size_t) -> result<void> {
     std::vector<std::string> lost; // a scan must not write

@@ -56,8 +56,7 @@ private:
                             const std::vector<std::string>& from,
                             const std::vector<std::string>& to);
   result<void> erase_lost_entries(document_kind kind, const std::string& id);
-  result<void> write_document(document_kind kind, const std::string& id,
-                              const document_head& head);
+  result<void> write_document(document_kind kind, const std::string& id, const document_head& head);
 
   documents_meta meta_{.fingerprint = 0, .counts = {}};
 };

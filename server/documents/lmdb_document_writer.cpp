@@ -50,8 +50,8 @@ write_outcome lmdb_document_writer::make(const std::vector<encoded_change>& chan
     outcome.bytes += change.encoded ? change.encoded->size() : 0;
   }
   outcome.transaction_stands = outcome.answer.has_value();
-  auto only_removes =
-    std::ranges::none_of(changes, [](const auto& one) { return one.encoded.has_value(); });
+  auto only_removes = std::ranges::none_of(changes,
+                                           [](const auto& one) { return one.encoded.has_value(); });
   has_removed_ = has_removed_ || (only_removes && outcome.answer);
   if (!outcome.answer && outcome.answer.error().code() == errc::storage_full && only_removes)
     wants_reserve_ = true;

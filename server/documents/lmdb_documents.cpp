@@ -25,16 +25,17 @@ struct pending_documents {
 
 class lmdb_document_store final : public document_store {
 public:
-  static result<std::unique_ptr<lmdb_document_store>>
-  open(const std::filesystem::path& dir, std::shared_ptr<const key_provider> keys,
-       const lmdb_documents_options& options) {
+  static result<std::unique_ptr<lmdb_document_store>> open(const std::filesystem::path& dir,
+                                                           std::shared_ptr<const key_provider> keys,
+                                                           const lmdb_documents_options& options) {
     auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     auto map_size = std::max(options.map_size_bytes_max, limits::store_map_bytes_min) / page * page;
     auto env = lmdb_env::open(dir / documents_file_name, map_size);
     if (!env)
       return env.error();
-    std::unique_ptr<lmdb_document_store> opened{new lmdb_document_store{
-      std::move(*env), documents_sealing(remembering(std::move(keys)), options.compress_bytes_min)}};
+    std::unique_ptr<lmdb_document_store> opened{
+      new lmdb_document_store{std::move(*env), documents_sealing(remembering(std::move(keys)),
+                                                                 options.compress_bytes_min)}};
     if (auto ready = opened->writer_.prepare(); !ready)
       return ready.error();
     opened->commits_.emplace(opened->writer_, limits::commit_window);
@@ -88,8 +89,8 @@ public:
     commits_->submit(std::move(job));
   }
 
-  std::shared_ptr<void>
-  watch(document_kind kind, std::function<void(const std::vector<std::string>&)> told) override {
+  std::shared_ptr<void> watch(document_kind kind,
+                              std::function<void(const std::vector<std::string>&)> told) override {
     return watches_.add(kind, std::move(told));
   }
 

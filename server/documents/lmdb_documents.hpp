@@ -30,10 +30,9 @@ struct lmdb_documents_options {
 /// Errors: storage_failed, storage_full, storage_locked, format_too_new; checkpoint_corrupt for
 ///         another program's file; invalid_config: the store is open with other keys. A store whose
 ///         file is full can still remove documents, in commits that only remove.
-result<std::shared_ptr<document_store>>
-open_lmdb_documents(const std::filesystem::path& directory,
-                    std::shared_ptr<const key_provider> keys = nullptr,
-                    lmdb_documents_options options = {});
+result<std::shared_ptr<document_store>> open_lmdb_documents(
+  const std::filesystem::path& directory, std::shared_ptr<const key_provider> keys = nullptr,
+  lmdb_documents_options options = {});
 
 /// Wraps the data key of a directory's documents under the current key of `keys`, which is not null
 /// and also has the older keys. True when it was under another key; nullopt for plain documents, or

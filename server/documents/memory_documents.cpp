@@ -52,8 +52,8 @@ public:
     then(std::move(done));
   }
 
-  std::shared_ptr<void>
-  watch(document_kind kind, std::function<void(const std::vector<std::string>&)> told) override {
+  std::shared_ptr<void> watch(document_kind kind,
+                              std::function<void(const std::vector<std::string>&)> told) override {
     return watches_.add(kind, std::move(told));
   }
 

@@ -2,7 +2,9 @@
 #pragma once
 
 #include "server/documents/lmdb_documents.hpp"
+#include "server/documents/postgres_documents.hpp"
 #include "tests/fixtures/savers.hpp"
+#include "tests/persistence/postgres/postgres_server.hpp"
 
 #include <boost/mpl/list.hpp>
 
@@ -46,8 +48,28 @@ struct encrypted_lmdb_kind {
   }
 };
 
-using document_kinds = boost::mpl::list<memory_kind, lmdb_kind, encrypted_lmdb_kind>;
-using lasting_kinds = boost::mpl::list<lmdb_kind, encrypted_lmdb_kind>;
+struct postgres_kind {
+  postgres_options options = troupe::test::postgres_server::of_this_program().fresh_options();
+  std::shared_ptr<document_store> documents = open_postgres_documents(options).value();
+  std::shared_ptr<document_store> again() { return open_postgres_documents(options).value(); }
+};
+
+struct encrypted_postgres_kind {
+  static postgres_options encrypted() {
+    auto made = troupe::test::postgres_server::of_this_program().fresh_options();
+    made.keyring = test_keys();
+    made.compress_bytes_min = 1;
+    return made;
+  }
+  postgres_options options = encrypted();
+  std::shared_ptr<document_store> documents = open_postgres_documents(options).value();
+  std::shared_ptr<document_store> again() { return open_postgres_documents(options).value(); }
+};
+
+using document_kinds = boost::mpl::list<memory_kind, lmdb_kind, encrypted_lmdb_kind, postgres_kind,
+                                        encrypted_postgres_kind>;
+using lasting_kinds =
+  boost::mpl::list<lmdb_kind, encrypted_lmdb_kind, postgres_kind, encrypted_postgres_kind>;
 
 // ---- small documents ----------------------------------------------------------------------------
 

@@ -103,8 +103,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(malformed_changes_are_refused, Kind, document_kind
   BOOST_TEST(found(*kind.documents, {.kind = thread_kind, .ids = {longest + "i", ""}}) == "of 0");
 }
 
-BOOST_AUTO_TEST_CASE_TEMPLATE(commits_take_effect_in_the_order_of_the_calls, Kind,
-                              document_kinds) {
+BOOST_AUTO_TEST_CASE_TEMPLATE(commits_take_effect_in_the_order_of_the_calls, Kind, document_kinds) {
   Kind kind;
   constexpr int n = 200;
   std::atomic<int> answered = 0;
@@ -171,9 +170,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_search_pages_in_the_order_of_ids, Kind, document
   BOOST_TEST(found(documents, {thread_kind}) == "a b c d \xff of 5");
   BOOST_TEST(found(documents, {.kind = thread_kind, .descending = true}) == "\xff d c b a of 5");
   BOOST_TEST(found(documents, {.kind = thread_kind, .offset = 1, .limit = 2}) == "b c of 5");
-  BOOST_TEST(
-    found(documents, {.kind = thread_kind, .descending = true, .offset = 3, .limit = 9})
-    == "b a of 5");
+  BOOST_TEST(found(documents, {.kind = thread_kind, .descending = true, .offset = 3, .limit = 9})
+             == "b a of 5");
   BOOST_TEST(found(documents, {.kind = thread_kind, .offset = 9}) == "of 5");
   BOOST_TEST(found(documents, {.kind = thread_kind, .limit = 0}) == "of 5");
   BOOST_TEST(found(documents, {.kind = document_kind::server}) == "of 0");
@@ -211,12 +209,10 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_search_orders_by_a_member_with_ties_by_id, Kind,
                == (is_there ? "c e d a b of 5" : "a b c d e of 5"));
     BOOST_TEST(found(documents, {.kind = thread_kind, .order_by = order, .descending = true})
                == (is_there ? "d c e a b of 5" : "a b c d e of 5"));
-    BOOST_TEST(found(documents, {.kind = thread_kind,
-                                 .order_by = order,
-                                 .descending = true,
-                                 .offset = 1,
-                                 .limit = 2})
-               == (is_there ? "c e of 5" : "b c of 5"));
+    BOOST_TEST(
+      found(documents,
+            {.kind = thread_kind, .order_by = order, .descending = true, .offset = 1, .limit = 2})
+      == (is_there ? "c e of 5" : "b c of 5"));
   }
 }
 
@@ -228,8 +224,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_search_compares_members, Kind, document_kinds) {
                      put(thread_kind, "c", at_time(1, "idle").with("n", value{{"x", 1}})),
                      put(thread_kind, "d", value{{"status", 7}, {"n", "1"}}),
                      put(thread_kind, "e", value{{"status", nullptr}})});
-  auto by = [&documents](std::vector<std::pair<std::string, value>> equal,
-                         std::string order = {}) {
+  auto by = [&documents](std::vector<std::pair<std::string, value>> equal, std::string order = {}) {
     return found(documents,
                  {.kind = thread_kind, .equal = std::move(equal), .order_by = std::move(order)});
   };
@@ -326,7 +321,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_watcher_learns_of_changed_documents, Kind, docum
   commit(documents, {removal(run_kind, "r")});
   {
     std::scoped_lock lock{mutex};
-    BOOST_TEST(heard == (std::vector<std::string>{"r", "q", "r"}), boost::test_tools::per_element());
+    BOOST_TEST(heard == (std::vector<std::string>{"r", "q", "r"}),
+               boost::test_tools::per_element());
   }
   handle.reset();
   commit(documents, {put(run_kind, "r", value::map())});

@@ -158,8 +158,7 @@ BOOST_AUTO_TEST_CASE(a_damaged_document_is_named_and_can_be_replaced_or_removed)
              == "t000002 t000003 t000000 of 3");
   BOOST_TEST(found(*documents, {.kind = a_thread, .equal = {{"status", "busy"}}})
              == "t000002 of 1");
-  BOOST_TEST(found(*documents, {.kind = a_thread, .equal = {{"status", "new"}}})
-             == "t000000 of 1");
+  BOOST_TEST(found(*documents, {.kind = a_thread, .equal = {{"status", "new"}}}) == "t000000 of 1");
 }
 
 BOOST_AUTO_TEST_CASE(a_body_that_is_not_a_map_is_damage) {
@@ -191,9 +190,11 @@ BOOST_AUTO_TEST_CASE(a_damaged_index_entry_is_reported) {
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_are_not_documents_never_get_through) {
-  for (std::string bytes : {std::string{}, std::string{"\1"}, std::string{"\0\0", 2},
-                            std::string{"\1\x7f"}, std::string{"\1\1\x7f" "a"},
-                            std::string(20, '\xff')})
+  for (std::string bytes :
+       {std::string{}, std::string{"\1"}, std::string{"\0\0", 2}, std::string{"\1\x7f"},
+        std::string{"\1\1\x7f"
+                    "a"},
+        std::string(20, '\xff')})
     BOOST_TEST((!read_document_head(bytes) || !read_document("x", *read_document_head(bytes))));
   for (auto rest : {"", "a", "axx", "zz", "q"})
     BOOST_TEST(id_after_terms(document_indexes[3], rest).empty());
@@ -220,10 +221,9 @@ BOOST_AUTO_TEST_CASE(a_file_with_other_indexes_gets_the_present_ones) {
   put_threads(3, 3);
   edit([](lmdb_txn& txn) {
     auto key = documents_meta_key();
-    auto meta = read_documents_meta(open_record(txn.get(key).value().value(), key,
-                                                record_kind::meta)
-                                      .value())
-                  .value();
+    auto meta =
+      read_documents_meta(open_record(txn.get(key).value().value(), key, record_kind::meta).value())
+        .value();
     ++meta.fingerprint;
     std::string record;
     begin_record(record);
