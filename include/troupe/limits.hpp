@@ -444,5 +444,13 @@ inline constexpr std::chrono::milliseconds document_poll{1000};
 // Numbers of changes that a database keeps for other servers. A server that missed more reports all
 // documents as changed.
 inline constexpr std::size_t document_changes_kept = 100'000;
+inline constexpr std::size_t server_api_keys_max = 100'000;      // of a file; invalid_config
+inline constexpr std::chrono::milliseconds server_key_file_check{1000}; // between two looks
+inline constexpr std::size_t server_jwt_bytes_max = 16u << 10;   // of a token; refused
+inline constexpr std::size_t server_jwt_keys_max = 64;           // of a set; invalid_config
+inline constexpr std::size_t server_jwks_bytes_max = 1u << 20;   // of a set; not read
+inline constexpr std::chrono::seconds server_jwks_kept{600};     // keys that were fetched
+inline constexpr std::chrono::seconds server_jwks_retry{30};     // between two fetches
+inline constexpr std::chrono::milliseconds server_jwks_timeout{5000}; // of a fetch
 
 } // namespace troupe::limits
