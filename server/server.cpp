@@ -51,7 +51,8 @@ void make_default_assistants(document_store& documents, const graph_set& graphs,
                           .metadata = value::map({{"created_by", "system"}}),
                           .created_at = time_text(now),
                           .updated_at = time_text(now)};
-    auto stored = documents.commit_and_wait({{document_kind::assistant, made.assistant_id, made.body(), 0}});
+    auto stored =
+      documents.commit_and_wait({{document_kind::assistant, made.assistant_id, made.body(), 0}});
     if (!stored && stored.error().code() != errc::conflict)
       throw stored.error();
   }
@@ -62,12 +63,15 @@ void make_default_assistants(document_store& documents, const graph_set& graphs,
 struct agent_server::parts {
   explicit parts(server_options given)
     : options{std::move(given)},
-      store{options.data_dir.empty() ? make_memory_store() : open_lmdb_store(options.data_dir).value()},
+      store{options.data_dir.empty() ? make_memory_store()
+                                     : open_lmdb_store(options.data_dir).value()},
       machine{runtime_of(options, store)},
       graphs{machine, options.graphs},
       documents{documents_of(options)},
-      hooks{policy_of(options.webhooks), [this] { return runs.now(); }, [this] { return edge->port(); }},
-      runs{graphs, documents,
+      hooks{policy_of(options.webhooks), [this] { return runs.now(); },
+            [this] { return edge->port(); }},
+      runs{graphs,
+           documents,
            {.server_id = new_id(1),
             .on_end = [this](const run_outcome& outcome) { hooks.run_ended(outcome); }}},
       with{graphs,
@@ -96,8 +100,9 @@ struct agent_server::parts {
     edge_parts.no_auth = options.no_auth;
     edge = std::make_unique<http_edge>(std::move(edge_parts), std::move(routes));
     runs.recover();
-    crons = std::make_unique<cron_clock>(documents, [this] { return runs.now(); },
-                                         [this](const cron_record& cron) { start_cron(with, cron); });
+    crons = std::make_unique<cron_clock>(
+      documents, [this] { return runs.now(); },
+      [this](const cron_record& cron) { start_cron(with, cron); });
   }
 
   const server_options options;
@@ -112,7 +117,8 @@ struct agent_server::parts {
   std::unique_ptr<cron_clock> crons;
 };
 
-agent_server::agent_server(server_options options) : parts_{std::make_unique<parts>(std::move(options))} {}
+agent_server::agent_server(server_options options)
+  : parts_{std::make_unique<parts>(std::move(options))} {}
 
 agent_server::~agent_server() {
   drain();

@@ -11,11 +11,12 @@ namespace troupe::server {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> assistant_sorts{"created_at", "assistant_id", "updated_at", "name", "graph_id"};
+constexpr std::array<std::string_view, 5> assistant_sorts{"created_at", "assistant_id",
+                                                          "updated_at", "name", "graph_id"};
 constexpr std::array<std::string_view, 2> assistant_if_exists{"raise", "do_nothing"};
 constexpr std::array<std::string_view, 10> assistant_members{
-  "assistant_id", "graph_id", "name",     "description", "config",
-  "context",      "metadata", "version",  "created_at",  "updated_at"};
+  "assistant_id", "graph_id", "name",    "description", "config",
+  "context",      "metadata", "version", "created_at",  "updated_at"};
 
 std::string version_id(const std::string& assistant_id, std::int64_t version) {
   char digits[24];
@@ -52,7 +53,8 @@ void take_settings(assistant_record& into, const checked_body& body) {
   auto config = body.map("config");
   auto context = body.map("context");
   if (!config["configurable"].empty() && !context.empty())
-    throw refusal{400, "Cannot specify both configurable and context. Prefer setting context alone."};
+    throw refusal{400,
+                  "Cannot specify both configurable and context. Prefer setting context alone."};
   if (!context.empty())
     config = config.with("configurable", context);
   else if (config["configurable"].is_map())
@@ -151,7 +153,8 @@ http_whole update_assistant(const rooms& with, const api_call& call) {
     if (body.has("config") || body.has("context"))
       take_settings(changed, body);
     auto versions = versions_of(with, changed.assistant_id);
-    changed.version = 1 + (versions.empty() ? changed.version : versions[0].body["version"].as_int());
+    changed.version = 1
+                      + (versions.empty() ? changed.version : versions[0].body["version"].as_int());
     changed.updated_at = time_text(with.runs.now());
     auto stored = with.documents->commit_and_wait(
       {{document_kind::assistant, changed.assistant_id, changed.body(), found->revision},
@@ -172,12 +175,11 @@ http_whole delete_assistant(const rooms& with, const api_call& call) {
   for (const auto& one : versions_of(with, id))
     changes.push_back({document_kind::assistant_version, one.id, std::nullopt});
   if (call.query.flag("delete_threads", false))
-    for (const auto& one :
-         with.documents
-           ->search({.kind = document_kind::thread,
-                     .contains = value::map({{"metadata", value::map({{"assistant_id", id}})}})})
-           .value()
-           .documents)
+    for (const auto& one : with.documents
+                             ->search({.kind = document_kind::thread,
+               .contains = value::map({{"metadata", value::map({{"assistant_id", id}})}})})
+                             .value()
+                             .documents)
       with.runs.remove_thread(one.id);
   with.documents->commit_and_wait(std::move(changes)).value();
   return {.status = 204};
@@ -191,7 +193,8 @@ http_whole list_versions(const rooms& with, const api_call& call) {
   document_query query{.kind = document_kind::assistant_version,
                        .id_prefix = known->assistant_id + '/',
                        .descending = true,
-                       .offset = static_cast<std::size_t>(body.number("offset", 0, 0, 1'000'000'000)),
+                       .offset =
+                         static_cast<std::size_t>(body.number("offset", 0, 0, 1'000'000'000)),
                        .limit = static_cast<std::size_t>(body.number("limit", 10, 1, 1000))};
   if (auto metadata = body.map("metadata"); !metadata.empty())
     query.contains = value::map({{"metadata", metadata}});
@@ -216,6 +219,7 @@ http_whole set_latest(const rooms& with, const api_call& call) {
                          + known->assistant_id};
   auto changed = assistant_record::of(kept->body);
   changed.created_at = known->created_at;
+  changed.context = known->context; // as the reference: of the version before
   changed.updated_at = time_text(with.runs.now());
   with.documents
     ->commit_and_wait({{document_kind::assistant, changed.assistant_id, changed.body()}})
@@ -242,7 +246,8 @@ http_whole draw_graph(const rooms& with, const api_call& call) {
 
 http_whole get_schemas(const rooms& with, const api_call& call) {
   auto known = known_assistant(with, call.parameters[0]);
-  return json_answer(schemas_form(graph_of_assistant(with, call).graph()).with("graph_id", known.graph_id));
+  return json_answer(
+    schemas_form(graph_of_assistant(with, call).graph()).with("graph_id", known.graph_id));
 }
 
 http_whole get_subgraphs(const rooms& with, const api_call& call) {
@@ -269,7 +274,10 @@ void add_assistants(router& to, const rooms& with) {
   to.add({"GET", "/assistants/{id}/graph", answering(with, draw_graph), {all, "read"}});
   to.add({"GET", "/assistants/{id}/schemas", answering(with, get_schemas), {all, "read"}});
   to.add({"GET", "/assistants/{id}/subgraphs", answering(with, get_subgraphs), {all, "read"}});
-  to.add({"GET", "/assistants/{id}/subgraphs/{namespace}", answering(with, get_subgraphs), {all, "read"}});
+  to.add({"GET",
+          "/assistants/{id}/subgraphs/{namespace}",
+          answering(with, get_subgraphs),
+          {all, "read"}});
 }
 
 } // namespace troupe::server

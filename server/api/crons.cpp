@@ -11,12 +11,13 @@ namespace troupe::server {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> cron_sorts{"created_at", "cron_id",       "assistant_id", "thread_id",
-                                                "updated_at", "next_run_date", "end_time"};
+constexpr std::array<std::string_view, 7> cron_sorts{
+  "created_at", "cron_id", "assistant_id", "thread_id", "updated_at", "next_run_date", "end_time"};
 constexpr std::array<std::string_view, 2> cron_completions{"delete", "keep"};
 constexpr std::array<std::string_view, 14> cron_members{
-  "cron_id",  "assistant_id", "thread_id", "end_time",         "schedule", "timezone",   "created_at",
-  "updated_at", "user_id",    "payload",   "next_run_date",    "metadata", "on_run_completed", "enabled"};
+  "cron_id",       "assistant_id", "thread_id",        "end_time", "schedule",
+  "timezone",      "created_at",   "updated_at",       "user_id",  "payload",
+  "next_run_date", "metadata",     "on_run_completed", "enabled"};
 
 void check_schedule(const std::string& line) {
   if (auto read = parse_cron(line); !read)
@@ -25,7 +26,8 @@ void check_schedule(const std::string& line) {
 
 void check_zone(const std::optional<std::string>& zone) {
   if (zone && !is_time_zone(*zone))
-    throw refusal{422, "Invalid timezone: '" + *zone + "'. Use IANA timezone format (e.g. 'America/New_York')."};
+    throw refusal{422, "Invalid timezone: '" + *zone
+                         + "'. Use IANA timezone format (e.g. 'America/New_York')."};
 }
 
 void check_end(const std::optional<std::string>& end) {
@@ -53,8 +55,9 @@ http_whole create_cron(const rooms& with, const api_call& call) {
   if (!call.parameters.empty()) {
     auto id = checked_id(call.parameters[0], "thread");
     if (!with.documents->get(document_kind::thread, id).value())
-      throw refusal{404, "Thread with ID '" + id + "' not found. Please verify the ID is correct and the "
-                         "thread hasn't been deleted or expired."};
+      throw refusal{404, "Thread with ID '" + id
+                           + "' not found. Please verify the ID is correct and the "
+                             "thread hasn't been deleted or expired."};
     made.thread_id = id;
   }
   check_schedule(made.schedule);
@@ -67,7 +70,8 @@ http_whole create_cron(const rooms& with, const api_call& call) {
   auto config = body.map("config");
   auto configurable = config["configurable"].is_map() ? config["configurable"] : value::map();
   made.payload = given.with("assistant_id", made.assistant_id)
-                   .with("config", config.with("configurable", configurable.with("cron_id", made.cron_id)));
+                   .with("config",
+                         config.with("configurable", configurable.with("cron_id", made.cron_id)));
   made.next_run_date = next_run_date(made, time);
   with.documents->commit_and_wait({{document_kind::cron, made.cron_id, made.body(), 0}}).value();
   return json_answer(made.body());
@@ -164,14 +168,16 @@ void start_cron(const rooms& with, const cron_record& cron) {
   auto request = read_run_request(cron.payload.without("thread_id"));
   request.keeps_thread = cron.on_run_completed == value("keep");
   auto assistant = assistant_of_run(with, cron.assistant_id);
-  with.runs.create(cron.thread_id.is_string() ? std::string{cron.thread_id.as_string()} : std::string{},
+  with.runs.create(cron.thread_id.is_string() ? std::string{cron.thread_id.as_string()}
+                                              : std::string{},
                    request, assistant);
 }
 
 void add_crons(router& to, const rooms& with) {
   constexpr std::string_view all = "crons";
   to.add({"POST", "/runs/crons", answering(with, create_cron), {all, "create"}});
-  to.add({"POST", "/threads/{thread_id}/runs/crons", answering(with, create_cron), {all, "create"}});
+  to.add(
+    {"POST", "/threads/{thread_id}/runs/crons", answering(with, create_cron), {all, "create"}});
   to.add({"POST", "/runs/crons/search", answering(with, search_crons), {all, "search"}});
   to.add({"POST", "/runs/crons/count", answering(with, count_crons), {all, "search"}});
   to.add({"GET", "/runs/crons/{id}", answering(with, get_cron), {all, "read"}});

@@ -11,7 +11,7 @@
 namespace troupe::server {
 
 std::optional<assistant_record> find_assistant(const rooms& with, const std::string& id_or_graph) {
-  auto id = read_uuid(id_or_graph) ? id_or_graph
+  auto id = read_uuid(id_or_graph)          ? id_or_graph
             : with.graphs.find(id_or_graph) ? default_assistant_id(id_or_graph)
                                             : std::string{};
   if (id.empty())
@@ -25,8 +25,9 @@ assistant_record assistant_of_run(const rooms& with, const std::string& id_or_gr
     return *found;
   if (read_uuid(id_or_graph))
     throw refusal{404, "Thread or assistant not found."};
-  auto text = "Invalid assistant: '" + id_or_graph
-              + "'. Must be either:\n- A valid assistant UUID, or\n- One of the registered graphs: ";
+  auto text =
+    "Invalid assistant: '" + id_or_graph
+    + "'. Must be either:\n- A valid assistant UUID, or\n- One of the registered graphs: ";
   std::string separator;
   for (const auto& id : with.graphs.ids())
     text += std::exchange(separator, ", ") + id;
@@ -49,7 +50,8 @@ std::optional<app<>> graph_of(const rooms& with, const thread_record& thread) {
 value thread_form(const rooms& with, const thread_record& thread, bool with_ttl) {
   auto out = public_form(thread.body()).without("ttl");
   if (with_ttl && thread.ttl_minutes)
-    out = out.with("ttl", value::map({{"ttl", *thread.ttl_minutes}, {"strategy", thread.ttl_strategy}}));
+    out = out.with("ttl",
+                   value::map({{"ttl", *thread.ttl_minutes}, {"strategy", thread.ttl_strategy}}));
   if (!thread.had_runs)
     return thread.is_copy ? out : out.with("values", nullptr);
   auto graph = graph_of(with, thread);

@@ -31,7 +31,9 @@ private:
 /// Owns:   a reader of the log holds it. It is gone with the log's reading.
 class run_events : public std::enable_shared_from_this<run_events> {
 public:
-  run_events(http_responder to, event_filter filter) : to_{std::move(to)}, filter_{std::move(filter)} {}
+  run_events(http_responder to, event_filter filter)
+    : to_{std::move(to)},
+      filter_{std::move(filter)} {}
 
   /// Begins the answer, with the run's place in its headers.
   void begin(const run_record& run, bool stateless);

@@ -117,7 +117,8 @@ http_whole list_runs(const rooms& with, const api_call& call) {
                        .id_prefix = thread.thread_id + '/',
                        .order_by = "created_at",
                        .descending = true,
-                       .offset = static_cast<std::size_t>(call.query.number("offset", 0, 0, 1'000'000'000)),
+                       .offset =
+                         static_cast<std::size_t>(call.query.number("offset", 0, 0, 1'000'000'000)),
                        .limit = static_cast<std::size_t>(call.query.number("limit", 10, 1, 1000))};
   if (auto status = call.query.text("status"))
     query.equal.emplace_back("status", *status);
@@ -175,14 +176,15 @@ void cancel_run(const rooms& with, const api_call& call, const http_responder& t
   auto id = checked_id(call.parameters[1], "run");
   auto found = with.documents->get(document_kind::run, thread + '/' + id).value();
   if (!found || is_over(run_record::of(found->body).status))
-    throw refusal{404, "No matching runs to cancel. Please verify the thread ID and run IDs are correct, "
-                       "and the runs haven't been deleted or completed."};
+    throw refusal{
+      404, "No matching runs to cancel. Please verify the thread ID and run IDs are correct, "
+           "and the runs haven't been deleted or completed."};
   auto action = action_of(call);
   if (waits)
     with.runs.when_ended(thread, id, [to, run = run_record::of(found->body)](const run_outcome&) {
       auto path = run_path(run, false);
-      to.send(json_answer(value::map(), 200,
-                          {{"Content-Location", path}, {"Location", path + "/join"}}));
+      to.send(
+        json_answer(value::map(), 200, {{"Content-Location", path}, {"Location", path + "/join"}}));
     });
   with.runs.cancel(thread, id, action);
   if (!waits)
@@ -199,7 +201,8 @@ http_whole cancel_runs(const rooms& with, const api_call& call) {
     for (auto wanted : {run_status::pending, run_status::running}) {
       if (*status != "all" && *status != to_string(wanted))
         continue;
-      document_query query{.kind = document_kind::run, .equal = {{"status", value(to_string(wanted))}}};
+      document_query query{.kind = document_kind::run,
+                           .equal = {{"status", value(to_string(wanted))}}};
       if (auto thread = body.id("thread_id", "thread"))
         query.id_prefix = *thread + '/';
       for (const auto& one : with.documents->search(query).value().documents)
@@ -210,7 +213,8 @@ http_whole cancel_runs(const rooms& with, const api_call& call) {
     if (!thread)
       throw refusal{422, "thread_id: the member is required with run_ids"};
     for (const auto& id : body.texts("run_ids"))
-      if (auto found = with.documents->get(document_kind::run, *thread + '/' + checked_id(id, "run")).value())
+      if (auto found =
+            with.documents->get(document_kind::run, *thread + '/' + checked_id(id, "run")).value())
         those.push_back(run_record::of(found->body));
   }
   std::size_t cancelled = 0;
@@ -247,10 +251,13 @@ void add_runs(router& to, const rooms& with) {
   to.add({"GET", "/runs/{run_id}/join", streaming(join_run), {all, "read"}});
   to.add({"GET", "/threads/{thread_id}/runs", answering(with, list_runs), {all, "read"}});
   to.add({"GET", "/threads/{thread_id}/runs/{run_id}", answering(with, get_run), {all, "read"}});
-  to.add({"DELETE", "/threads/{thread_id}/runs/{run_id}", answering(with, delete_run), {all, "delete"}});
+  to.add(
+    {"DELETE", "/threads/{thread_id}/runs/{run_id}", answering(with, delete_run), {all, "delete"}});
   to.add({"GET", "/threads/{thread_id}/runs/{run_id}/join", streaming(join_run), {all, "read"}});
-  to.add({"GET", "/threads/{thread_id}/runs/{run_id}/stream", streaming(join_stream), {all, "read"}});
-  to.add({"POST", "/threads/{thread_id}/runs/{run_id}/cancel", streaming(cancel_run), {all, "update"}});
+  to.add(
+    {"GET", "/threads/{thread_id}/runs/{run_id}/stream", streaming(join_stream), {all, "read"}});
+  to.add(
+    {"POST", "/threads/{thread_id}/runs/{run_id}/cancel", streaming(cancel_run), {all, "update"}});
 }
 
 } // namespace troupe::server

@@ -19,7 +19,8 @@ store_namespace checked_namespace(std::vector<std::string> labels) {
     throw refusal{400, "Namespace cannot be empty."};
   for (const auto& label : labels)
     if (label.empty() || label.find('.') != label.npos)
-      throw refusal{422, "Namespace label '" + label + "' must be a non-empty string without periods"};
+      throw refusal{422,
+                    "Namespace label '" + label + "' must be a non-empty string without periods"};
   if (labels[0] == "langgraph")
     throw refusal{400, "Root label for namespace cannot be \"langgraph\"."};
   return labels;
@@ -76,7 +77,11 @@ http_whole get_item(const rooms& with, const api_call& call) {
   auto key = call.query.text("key");
   if (!key || key->empty())
     return json_answer(value::map({{"error", "Key is required"}}), 400);
-  auto found = store_of(with).get(namespace_of(call), *key, call.query.has("refresh_ttl") ? std::optional{call.query.flag("refresh_ttl", true)} : std::nullopt)
+  auto found = store_of(with)
+                 .get(namespace_of(call), *key,
+                      call.query.has("refresh_ttl")
+                        ? std::optional{call.query.flag("refresh_ttl", true)}
+                        : std::nullopt)
                  .value();
   return json_answer(found ? item_form(*found) : value{});
 }
@@ -110,7 +115,8 @@ http_whole list_namespaces(const rooms& with, const api_call& call) {
   namespace_query query{.prefix = body.texts("prefix"),
                         .suffix = body.texts("suffix"),
                         .limit = static_cast<std::size_t>(body.number("limit", 100, 1, 1000)),
-                        .offset = static_cast<std::size_t>(body.number("offset", 0, 0, 1'000'000'000))};
+                        .offset =
+                          static_cast<std::size_t>(body.number("offset", 0, 0, 1'000'000'000))};
   if (body.has("max_depth"))
     query.max_depth = static_cast<std::size_t>(body.number("max_depth", 1, 1, 1000));
   std::vector<value> out;

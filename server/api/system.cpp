@@ -12,12 +12,13 @@ http_whole is_there(const rooms& with, const api_call& call) {
 }
 
 http_whole about(const rooms& /*with*/, const api_call& /*call*/) {
-  return json_answer(value::map({{"version", TROUPE_VERSION},
-                                 {"context", "troupe"},
-                                 {"flags", value::map({{"assistants", true},
-                                                       {"crons", true},
-                                                       {"langsmith", false},
-                                                       {"langsmith_tracing_replicas", false}})}}));
+  return json_answer(
+    value::map({{"version", TROUPE_VERSION},
+                {"flags", value::map({{"assistants", true},
+                                      {"crons", true},
+                                      {"langsmith", false},
+                                      {"langsmith_tracing_replicas", false},
+                                      {"langsmith_tracing_session_on_runs", false}})}}));
 }
 
 } // namespace

@@ -1,5 +1,5 @@
-// thread_protocol: commands and events of threads, which current React hooks speak, and the stream of
-// all runs of a thread.
+// thread_protocol: commands and events of threads, which current React hooks speak, and the stream
+// of all runs of a thread.
 #include "graph/plain_json.hpp"
 #include "server/api/rooms.hpp"
 #include "server/api/run_answers.hpp"
@@ -52,14 +52,15 @@ std::set<std::string> questions_of(const rooms& with, const std::string& thread_
 run_record start_run(const rooms& with, const std::string& thread_id, value body) {
   body = body.with("if_not_exists", "create")
            .with("stream_subgraphs", true)
-           .with("stream_mode", value::list({"values", "updates", "messages-tuple", "custom", "tasks",
-                                             "tools"}));
+           .with("stream_mode",
+                 value::list({"values", "updates", "messages-tuple", "custom", "tasks", "tools"}));
   auto request = read_run_request(body);
   with.hubs->at(thread_id); // sees the run from its beginning
   return with.runs.create(thread_id, request, assistant_of_run(with, request.assistant_id));
 }
 
-value run_start(const rooms& with, const std::string& thread_id, const value& id, const value& params) {
+value run_start(const rooms& with, const std::string& thread_id, const value& id,
+                const value& params) {
   if (!params["assistant_id"].is_string())
     return failure(id, "invalid_argument", "run.start requires an assistant_id.");
   auto body = value::map({{"assistant_id", params["assistant_id"]},
@@ -74,7 +75,8 @@ value run_start(const rooms& with, const std::string& thread_id, const value& id
   return success(id, value::map({{"run_id", run.run_id}}), 0);
 }
 
-value input_respond(const rooms& with, const std::string& thread_id, const value& id, const value& params) {
+value input_respond(const rooms& with, const std::string& thread_id, const value& id,
+                    const value& params) {
   auto given = params["responses"].is_list() ? params["responses"] : value::list({params});
   auto waiting = questions_of(with, thread_id);
   auto answers = value::map();
@@ -99,18 +101,21 @@ value input_respond(const rooms& with, const std::string& thread_id, const value
   return success(id, value::map(), with.hubs->at(thread_id)->last_seq());
 }
 
-value state_get(const rooms& with, const std::string& thread_id, const value& id, const value& params) {
+value state_get(const rooms& with, const std::string& thread_id, const value& id,
+                const value& params) {
   auto thread = thread_at(with, thread_id).thread;
   auto graph = graph_of(with, thread);
   std::string ns;
   for (const auto& one : params["namespace"].items())
     ns += (ns.empty() ? "" : "|") + std::string{one.as_string()};
-  auto state = graph ? graph->get_state({.thread_id = thread_id, .checkpoint_ns = ns}) : state_snapshot{};
+  auto state = graph ? graph->get_state({.thread_id = thread_id, .checkpoint_ns = ns})
+                     : state_snapshot{};
   auto form = state_form(state, thread_id);
-  return success(id,
-                 value::map({{"values", form["values"]},
-                             {"checkpoint", value::map({{"id", form["checkpoint_id"]}, {"ns", ns}})}}),
-                 with.hubs->at(thread_id)->last_seq());
+  return success(
+    id,
+    value::map({{"values", form["values"]},
+                {"checkpoint", value::map({{"id", form["checkpoint_id"]}, {"ns", ns}})}}),
+    with.hubs->at(thread_id)->last_seq());
 }
 
 // The answer to a command; nullopt for one that has no integer id and method.
@@ -131,7 +136,8 @@ std::optional<value> answer_command(const rooms& with, const std::string& thread
     if (method == "agent.getTree")
       return failure(id, "no_such_run", "No active run is bound to this thread.");
     if (method == "subscription.subscribe" || method == "subscription.unsubscribe")
-      return success(id, value::map({{"subscription_id", new_id(with.runs.now())}, {"replayed_events", 0}}), 0);
+      return success(
+        id, value::map({{"subscription_id", new_id(with.runs.now())}, {"replayed_events", 0}}), 0);
     return failure(id, "unknown_command", "Unknown protocol command: " + method);
   } catch (const refusal& no) {
     return failure(id, "unknown_error", std::to_string(no.status()) + ": " + no.detail());
@@ -200,9 +206,10 @@ void stream_events(const rooms& with, const api_call& call, const http_responder
   auto out = std::make_shared<event_writer>(to, http_headers{{"X-Accel-Buffering", "no"}});
   auto held = std::make_shared<held_reading>();
   out->when_gone([held] { held->drop(); });
-  held->hold(with.hubs->at(thread_id)->subscribe(std::move(what), [out](const numbered_event& event) {
-    out->event(event.event.method, event.json, std::to_string(event.seq));
-  }));
+  held->hold(
+    with.hubs->at(thread_id)->subscribe(std::move(what), [out](const numbered_event& event) {
+      out->event(event.event.method, event.json, std::to_string(event.seq));
+    }));
 }
 
 // ---- the same over a WebSocket
@@ -234,13 +241,14 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
       auto name = new_id(session->with.runs.now());
       session->say(success(id, value::map({{"subscription_id", name}, {"replayed_events", 0}}), 0));
       auto reading = session->with.hubs->at(session->thread_id)
-                       ->subscribe(std::move(what), [weak = std::weak_ptr{session}](const numbered_event& event) {
-                         if (auto open = weak.lock()) {
-                           std::lock_guard lock{open->mutex};
-                           if (open->socket)
-                             open->socket->send(event.json);
-                         }
-                       });
+                       ->subscribe(std::move(what),
+                                   [weak = std::weak_ptr{session}](const numbered_event& event) {
+                                     if (auto open = weak.lock()) {
+                                       std::lock_guard lock{open->mutex};
+                                       if (open->socket)
+                                         open->socket->send(event.json);
+                                     }
+                                   });
       std::lock_guard lock{session->mutex};
       session->subscriptions[name] = std::move(reading);
     } catch (const refusal& no) {
@@ -278,7 +286,8 @@ void open_socket(const rooms& with, const api_call& call, const http_responder& 
                 },
               .text =
                 [session](std::string text) { // commands may read the disk
-                  session->with.runs.later([session, text = std::move(text)] { hear(session, text); });
+                  session->with.runs.later(
+                    [session, text = std::move(text)] { hear(session, text); });
                 },
               .gone =
                 [session] {
@@ -296,8 +305,10 @@ void stream_thread(const rooms& with, const api_call& call, const http_responder
   auto modes = call.query.list("stream_modes");
   for (const auto& mode : modes)
     if (mode != "run_modes" && mode != "lifecycle" && mode != "state_update")
-      throw refusal{422, "stream_modes: \"" + mode + "\" is not run_modes, lifecycle or state_update"};
-  const bool only_lifecycle = !modes.empty() && std::ranges::find(modes, "run_modes") == modes.end();
+      throw refusal{422,
+                    "stream_modes: \"" + mode + "\" is not run_modes, lifecycle or state_update"};
+  const bool only_lifecycle = !modes.empty()
+                              && std::ranges::find(modes, "run_modes") == modes.end();
   auto out = std::make_shared<event_writer>(to, http_headers{{"X-Accel-Buffering", "no"}});
   auto held = std::make_shared<held_reading>();
   auto counter = std::make_shared<std::atomic<std::uint64_t>>(0);
@@ -306,20 +317,20 @@ void stream_thread(const rooms& with, const api_call& call, const http_responder
   };
   out->when_gone([held] { held->drop(); });
   held->hold(with.runs.observe(
-    thread.thread_id,
-    {.began = {},
-     .part = {},
-     .event =
-       [out, id, only_lifecycle](const run_record&, const run_event& event) {
-         if (!only_lifecycle || event.name == "metadata")
-           out->event(event.name, event.data, id());
-       },
-     .ended =
-       [out, id](const run_outcome& outcome) {
-         out->event("metadata",
-                    to_plain_json(value::map({{"status", "run_done"}, {"run_id", outcome.run.run_id}})),
-                    id());
-       }}));
+    thread.thread_id, {.began = {},
+                       .part = {},
+                       .event =
+                         [out, id, only_lifecycle](const run_record&, const run_event& event) {
+                           if (!only_lifecycle || event.name == "metadata")
+                             out->event(event.name, event.data, id());
+                         },
+                       .ended =
+                         [out, id](const run_outcome& outcome) {
+                           out->event("metadata",
+                                      to_plain_json(value::map(
+                                        {{"status", "run_done"}, {"run_id", outcome.run.run_id}})),
+                                      id());
+                         }}));
 }
 
 } // namespace

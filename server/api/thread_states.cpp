@@ -19,7 +19,8 @@ run_config place_of(const thread_record& thread, const checked_body& body) {
                  .checkpoint_ns = text_or_empty(checkpoint["checkpoint_ns"])};
   if (auto id = body.text("checkpoint_id"))
     out.checkpoint_id = *id;
-  if (auto other = text_or_empty(checkpoint["thread_id"]); !other.empty() && other != thread.thread_id)
+  if (auto other = text_or_empty(checkpoint["thread_id"]);
+      !other.empty() && other != thread.thread_id)
     throw refusal{422, "checkpoint.thread_id: the checkpoint is of another thread"};
   return out;
 }
@@ -31,7 +32,8 @@ value state_at(const rooms& with, const thread_record& thread, const run_config&
   state.values = value::map();
   if (graph)
     state = graph->get_state(place, subgraphs);
-  state.config.checkpoint_id = state.created_at.empty() ? place.checkpoint_id : state.config.checkpoint_id;
+  state.config.checkpoint_id = state.created_at.empty() ? place.checkpoint_id
+                                                        : state.config.checkpoint_id;
   return state_form(state, thread.thread_id);
 }
 
@@ -51,16 +53,17 @@ http_whole post_state_at_checkpoint(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
   const auto& subgraphs = body["subgraphs"]; // JS sends "true"
   auto open = subgraphs == value(true) || subgraphs == value("true");
-  return json_answer(selected_state(state_at(with, thread, place_of(thread, body), open),
-                                    body.texts("select")));
+  return json_answer(
+    selected_state(state_at(with, thread, place_of(thread, body), open), body.texts("select")));
 }
 
 app<> graph_for_update(const rooms& with, const thread_record& thread) {
   if (auto graph = graph_of(with, thread))
     return *graph;
-  throw refusal{400, "Thread '" + thread.thread_id
-                       + "' has no assigned graph ID. This usually occurs when no runs have been made "
-                         "on this particular thread. This operation requires a graph ID."};
+  throw refusal{400,
+                "Thread '" + thread.thread_id
+                  + "' has no assigned graph ID. This usually occurs when no runs have been made "
+                    "on this particular thread. This operation requires a graph ID."};
 }
 
 optional_update update_values(const checked_body& body) {
@@ -83,12 +86,15 @@ http_whole update_state(const rooms& with, const api_call& call) {
     throw refusal{409, "Thread is busy: it has pending or running runs"};
   auto graph = graph_for_update(with, thread);
   auto place = place_of(thread, body);
-  place.metadata = value::map({{"graph_id", thread.metadata["graph_id"]}, {"thread_id", thread.thread_id}});
+  place.metadata =
+    value::map({{"graph_id", thread.metadata["graph_id"]}, {"thread_id", thread.thread_id}});
   if (!place.checkpoint_id.empty())
     place.metadata = place.metadata.with("checkpoint_id", place.checkpoint_id);
   auto as_node = body.text("as_node").value_or("");
   auto written = graph.try_update_state(place, update_values(body), as_node);
-  if (!written && (written.error().code() == errc::invalid_update || written.error().code() == errc::invalid_value))
+  if (!written
+      && (written.error().code() == errc::invalid_update
+          || written.error().code() == errc::invalid_value))
     throw refusal{400, written.error().text()};
   auto at = written.value();
   at.thread_id = thread.thread_id;
@@ -106,13 +112,13 @@ http_whole update_state(const rooms& with, const api_call& call) {
       break;
     found = thread_at(with, thread.thread_id);
   }
-  auto made = checkpoint_form(at, graph.get_state({.thread_id = at.thread_id,
-                                                   .checkpoint_id = at.checkpoint_id,
-                                                   .checkpoint_ns = at.checkpoint_ns})
+  auto made = checkpoint_form(at, graph
+                                    .get_state({.thread_id = at.thread_id,
+                                                .checkpoint_id = at.checkpoint_id,
+                                                .checkpoint_ns = at.checkpoint_ns})
                                     .metadata);
-  return json_answer(value::map({{"checkpoint", made},
-                                 {"configurable", made},
-                                 {"checkpoint_id", at.checkpoint_id}}));
+  return json_answer(value::map(
+    {{"checkpoint", made}, {"configurable", made}, {"checkpoint_id", at.checkpoint_id}}));
 }
 
 // A checkpoint id as a text, {checkpoint_id} or {configurable: {checkpoint_id}}.
@@ -164,7 +170,10 @@ void add_thread_states(router& to, const rooms& with) {
   constexpr std::string_view all = "threads";
   to.add({"GET", "/threads/{id}/state", answering(with, get_state), {all, "read"}});
   to.add({"POST", "/threads/{id}/state", answering(with, update_state), {all, "update"}});
-  to.add({"POST", "/threads/{id}/state/checkpoint", answering(with, post_state_at_checkpoint), {all, "read"}});
+  to.add({"POST",
+          "/threads/{id}/state/checkpoint",
+          answering(with, post_state_at_checkpoint),
+          {all, "read"}});
   to.add({"GET", "/threads/{id}/state/{checkpoint_id}", answering(with, get_state), {all, "read"}});
   to.add({"POST", "/threads/{id}/history", answering(with, post_history), {all, "read"}});
   to.add({"GET", "/threads/{id}/history", answering(with, get_history), {all, "read"}});

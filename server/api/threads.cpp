@@ -9,8 +9,8 @@ namespace troupe::server {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> thread_sorts{"created_at", "thread_id", "status", "updated_at",
-                                                "state_updated_at"};
+constexpr std::array<std::string_view, 5> thread_sorts{"created_at", "thread_id", "status",
+                                                       "updated_at", "state_updated_at"};
 constexpr std::array<std::string_view, 2> thread_if_exists{"raise", "do_nothing"};
 constexpr std::array<std::string_view, 4> thread_statuses{"idle", "busy", "interrupted", "error"};
 constexpr std::array<std::string_view, 2> prunings{"delete", "keep_latest"};
@@ -50,8 +50,7 @@ std::vector<std::vector<outside_update>> supersteps_of(const checked_body& body)
       for (const auto& e : values.entries())
         entries.emplace_back(std::string{e.key()}, e.val);
       auto as_node = update.text("as_node").value_or("");
-      updates.push_back({.values = state_update{std::move(entries)},
-                         .as_node = as_node});
+      updates.push_back({.values = state_update{std::move(entries)}, .as_node = as_node});
     }
     if (updates.empty())
       throw refusal{422, "supersteps: a super-step has no updates"};
@@ -99,8 +98,8 @@ http_whole create_thread(const rooms& with, const api_call& call) {
   auto steps = supersteps_of(body);
   if (!steps.empty() && !graph_of(with, made))
     throw refusal{400, "supersteps: the metadata has no graph_id of a graph of this server"};
-  auto stored = with.documents->commit_and_wait(
-    {{document_kind::thread, made.thread_id, made.body(), 0}});
+  auto stored =
+    with.documents->commit_and_wait({{document_kind::thread, made.thread_id, made.body(), 0}});
   if (!stored && stored.error().code() != errc::conflict)
     throw stored.error();
   if (!stored && or_else == "raise")
@@ -172,7 +171,8 @@ void keep_by_values(const rooms& with, const value& values, document_page& page,
   });
   page.total = page.documents.size();
   auto first = std::min(query.offset, page.total);
-  page.documents.erase(page.documents.begin(), page.documents.begin() + static_cast<std::ptrdiff_t>(first));
+  page.documents.erase(page.documents.begin(),
+                       page.documents.begin() + static_cast<std::ptrdiff_t>(first));
   if (query.limit && page.documents.size() > *query.limit)
     page.documents.resize(*query.limit);
 }
@@ -194,7 +194,8 @@ value at_index(const value& list, std::string_view text) {
   long n = 0;
   auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), n);
   auto size = static_cast<long>(list.size());
-  if (wrong != std::errc{} || end != text.data() + text.size() || !list.is_list() || n >= size || n < -size)
+  if (wrong != std::errc{} || end != text.data() + text.size() || !list.is_list() || n >= size
+      || n < -size)
     return {};
   return list[static_cast<std::size_t>(n < 0 ? size + n : n)];
 }
@@ -234,8 +235,8 @@ http_whole search_threads(const rooms& with, const api_call& call) {
     if (!extract.empty()) {
       auto extracted = value::map();
       for (const auto& e : extract.entries())
-        extracted = extracted.with(
-          e.key(), e.val.is_string() ? at_path(whole, e.val.as_string()) : value{});
+        extracted = extracted.with(e.key(),
+                                   e.val.is_string() ? at_path(whole, e.val.as_string()) : value{});
       form = form.with("extracted", extracted);
     }
     out.push_back(std::move(form));
@@ -261,7 +262,8 @@ http_whole copy_thread(const rooms& with, const api_call& call) {
                      .is_copy = true};
   if (const auto& saver = with.graphs.machine().saver(); saver && source.had_runs)
     saver->copy_thread(source.thread_id, copy.thread_id).value();
-  with.documents->commit_and_wait({{document_kind::thread, copy.thread_id, copy.body(), 0}}).value();
+  with.documents->commit_and_wait({{document_kind::thread, copy.thread_id, copy.body(), 0}})
+    .value();
   return json_answer(thread_form(with, copy));
 }
 
@@ -275,7 +277,8 @@ http_whole thread_storage(const rooms& with, const api_call& call) {
     for (const auto& one : saver->threads().value())
       if (one.thread_id == thread.thread_id)
         out = out.with("total_bytes", one.bytes)
-                .with("checkpoints", value::map({{"count", one.checkpoints}, {"bytes", one.bytes}}));
+                .with("checkpoints",
+                      value::map({{"count", one.checkpoints}, {"bytes", one.bytes}}));
   return json_answer(out);
 }
 

@@ -131,8 +131,8 @@ void run_translation::ask(const place& ns, const value& questions, events& out) 
     auto form = client_form(one);
     auto id = text_member(form, "id");
     if (asked_.insert(id).second)
-      out.push_back({"input.requested", ns,
-                     value::map({{"interrupt_id", id}, {"payload", form["value"]}})});
+      out.push_back(
+        {"input.requested", ns, value::map({{"interrupt_id", id}, {"payload", form["value"]}})});
   }
 }
 
@@ -145,8 +145,8 @@ void run_translation::message_part(const stream_part& part, events& out) {
     finish_message(part.ns, out);
     open = messages_.end();
   }
-  const bool is_piece =
-    part.data[0].is(value_kind::message) && part.data[0].payload()["chunk"] == value(true);
+  const bool is_piece = part.data[0].is(value_kind::message)
+                        && part.data[0].payload()["chunk"] == value(true);
   if (open == messages_.end()) {
     auto type = text_member(message, "type");
     auto role = type.starts_with("AI") ? "ai" : type;
@@ -160,13 +160,14 @@ void run_translation::message_part(const stream_part& part, events& out) {
     if (so_far.empty())
       add(block_event("content-block-start", index, "content", block("")));
     so_far += text;
-    add(block_event("content-block-delta", index, "delta", value::map({{"type", kind}, {member, text}})));
+    add(block_event("content-block-delta", index, "delta",
+                    value::map({{"type", kind}, {member, text}})));
   };
   auto& state = open->second;
   delta(state.reasoning, reasoning_index, texts_of(message["content"], "reasoning", "reasoning"),
         reasoning_block, "reasoning-delta", "reasoning");
-  delta(state.text, text_index, texts_of(message["content"], "text", "text"), text_block, "text-delta",
-        "text");
+  delta(state.text, text_index, texts_of(message["content"], "text", "text"), text_block,
+        "text-delta", "text");
   if (!is_piece)
     finish_message(part.ns, out);
 }
@@ -178,7 +179,8 @@ void run_translation::finish_message(const place& ns, events& out) {
   const auto& state = open->second;
   auto add = [&](value data) { out.push_back({"messages", ns, std::move(data)}); };
   if (!state.reasoning.empty())
-    add(block_event("content-block-finish", reasoning_index, "content", reasoning_block(state.reasoning)));
+    add(block_event("content-block-finish", reasoning_index, "content",
+                    reasoning_block(state.reasoning)));
   if (!state.text.empty())
     add(block_event("content-block-finish", text_index, "content", text_block(state.text)));
   add(value::map({{"event", "message-finish"}}));
@@ -187,12 +189,12 @@ void run_translation::finish_message(const place& ns, events& out) {
 
 run_translation::events run_translation::ended(const run_outcome& outcome) {
   events out;
-  const bool failed =
-    outcome.run.status == run_status::error || outcome.run.status == run_status::timeout;
+  const bool failed = outcome.run.status == run_status::error
+                      || outcome.run.status == run_status::timeout;
   const bool waits = outcome.output.contains("__interrupt__");
-  const char* how = failed                                                       ? "failed"
+  const char* how = failed                                                   ? "failed"
                     : waits || outcome.run.status == run_status::interrupted ? "interrupted"
-                                                                                 : "completed";
+                                                                             : "completed";
   while (!open_.empty())
     close_namespace(place{open_.rbegin()->first}, how, out);
   while (!messages_.empty())

@@ -51,9 +51,9 @@ private:
   void ask(const place& ns, const value& questions, events& out);
 
   std::string graph_name_;
-  std::map<place, std::string> open_;          // nested graphs, with their names
-  std::map<place, open_message> messages_;     // that came in pieces and are not whole yet
-  std::set<std::string> asked_;                // ids of questions
+  std::map<place, std::string> open_;      // nested graphs, with their names
+  std::map<place, open_message> messages_; // that came in pieces and are not whole yet
+  std::set<std::string> asked_;            // ids of questions
 };
 
 } // namespace troupe::server

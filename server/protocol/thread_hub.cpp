@@ -42,9 +42,8 @@ bool thread_hub::has_subscribers() const {
   return std::ranges::any_of(readers_, [](const auto& weak) { return !weak.expired(); });
 }
 
-std::optional<run_translation::events>
-thread_hub::translate(const std::string& run_id,
-                      const std::function<run_translation::events(run_translation&)>& how) {
+std::optional<run_translation::events> thread_hub::translate(
+  const std::string& run_id, const std::function<run_translation::events(run_translation&)>& how) {
   std::lock_guard lock{mutex_};
   auto found = runs_.find(run_id);
   return found == runs_.end() ? std::nullopt : std::optional{how(found->second)};
@@ -89,8 +88,7 @@ thread_observer thread_hub::observer(std::weak_ptr<thread_hub> self) {
           .part =
             [self](const run_record& run, const stream_part& part) {
               if (auto hub = self.lock())
-                if (auto events =
-                      hub->translate(run.run_id, [&](auto& t) { return t.part(part); }))
+                if (auto events = hub->translate(run.run_id, [&](auto& t) { return t.part(part); }))
                   hub->add(std::move(*events));
             },
           .event = {},
@@ -99,8 +97,8 @@ thread_observer thread_hub::observer(std::weak_ptr<thread_hub> self) {
               auto hub = self.lock();
               if (!hub)
                 return;
-              if (auto events =
-                    hub->translate(outcome.run.run_id, [&](auto& t) { return t.ended(outcome); }))
+              if (auto events = hub->translate(outcome.run.run_id,
+                                               [&](auto& t) { return t.ended(outcome); }))
                 hub->add(std::move(*events));
               std::lock_guard lock{hub->mutex_};
               hub->runs_.erase(outcome.run.run_id);
@@ -113,8 +111,8 @@ std::shared_ptr<thread_hub> thread_hubs::at(const std::string& thread_id) {
     order_.splice(order_.begin(), order_, found->second.place);
     return found->second.hub;
   }
-  for (auto oldest = order_.end(); hubs_.size() >= limits::server_threads_followed_max
-                                   && oldest != order_.begin();) {
+  for (auto oldest = order_.end();
+       hubs_.size() >= limits::server_threads_followed_max && oldest != order_.begin();) {
     --oldest;
     auto found = hubs_.find(*oldest);
     if (found->second.hub->has_subscribers())

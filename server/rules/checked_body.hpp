@@ -1,4 +1,5 @@
-// checked_body: the members of a request's body, each of its kind, or a refusal that names it. Pure.
+// checked_body: the members of a request's body, each of its kind, or a refusal that names it.
+// Pure.
 #pragma once
 
 #include <troupe/value.hpp>

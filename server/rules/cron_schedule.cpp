@@ -35,7 +35,8 @@ constexpr std::array<cron_field, 5> fields{{{"minute", 0, 59},
                                             {"day of the week", 0, 7, weekday_names, 0}}};
 
 error bad_field(const cron_field& field, std::string_view text) {
-  return {errc::invalid_value, std::string{"cron schedule: "}.append(text).append(" is not a ").append(field.name)};
+  return {errc::invalid_value,
+          std::string{"cron schedule: "}.append(text).append(" is not a ").append(field.name)};
 }
 
 std::vector<std::string_view> split(std::string_view text, char at) {
@@ -64,7 +65,8 @@ std::optional<int> number_in(const cron_field& field, std::string_view text) {
 }
 
 // Calls `set` with each number of a field: a list of `*`, N, N-M, each perhaps with /STEP.
-template <class F> result<void> read_field(const cron_field& field, std::string_view text, F&& set) {
+template <class F>
+result<void> read_field(const cron_field& field, std::string_view text, F&& set) {
   for (auto part : split(text, ',')) {
     auto slash = part.find('/');
     auto range = part.substr(0, slash);
@@ -72,7 +74,8 @@ template <class F> result<void> read_field(const cron_field& field, std::string_
     if (slash != part.npos) {
       auto given = part.substr(slash + 1);
       auto [end, wrong] = std::from_chars(given.data(), given.data() + given.size(), step);
-      if (wrong != std::errc{} || end != given.data() + given.size() || step < 1 || step > field.last)
+      if (wrong != std::errc{} || end != given.data() + given.size() || step < 1
+          || step > field.last)
         return bad_field(field, part);
     }
     int from = field.first;
@@ -116,15 +119,17 @@ result<cron_schedule> parse_cron(std::string_view line) {
     if (!part.empty())
       parts.push_back(part);
   if (parts.size() != fields.size())
-    return error{errc::invalid_value, "cron schedule: it has not five fields: minute, hour, day of the "
-                                      "month, month, day of the week"};
+    return error{errc::invalid_value,
+                 "cron schedule: it has not five fields: minute, hour, day of the "
+                 "month, month, day of the week"};
   cron_schedule out;
   std::array<result<void>, 5> read{
     read_field(fields[0], parts[0], [&](int n) { out.minutes.set(static_cast<std::size_t>(n)); }),
     read_field(fields[1], parts[1], [&](int n) { out.hours.set(static_cast<std::size_t>(n)); }),
     read_field(fields[2], parts[2], [&](int n) { out.days.set(static_cast<std::size_t>(n)); }),
     read_field(fields[3], parts[3], [&](int n) { out.months.set(static_cast<std::size_t>(n)); }),
-    read_field(fields[4], parts[4], [&](int n) { out.weekdays.set(static_cast<std::size_t>(n % 7)); })};
+    read_field(fields[4], parts[4],
+               [&](int n) { out.weekdays.set(static_cast<std::size_t>(n % 7)); })};
   for (const auto& one : read)
     if (!one)
       return one.error();
@@ -135,7 +140,8 @@ result<cron_schedule> parse_cron(std::string_view line) {
 
 bool is_time_zone(const std::string& name) {
   absl::TimeZone zone;
-  return !name.empty() && name.find("..") == name.npos && name[0] != '/' && absl::LoadTimeZone(name, &zone);
+  return !name.empty() && name.find("..") == name.npos && name[0] != '/'
+         && absl::LoadTimeZone(name, &zone);
 }
 
 std::optional<std::int64_t> next_time(const cron_schedule& s, std::int64_t micros,

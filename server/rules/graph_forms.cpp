@@ -38,7 +38,9 @@ flat_graph flat(const compiled_graph& graph, std::size_t levels) {
   using edge = compiled_graph::edge;
   flat_graph out{.nodes = {START}, .edges = graph.edges()};
   std::ranges::copy(graph.nodes(), std::back_inserter(out.nodes));
-  auto place = [&out](const std::string& node) { return std::ranges::find(out.nodes, node) - out.nodes.begin(); };
+  auto place = [&out](const std::string& node) {
+    return std::ranges::find(out.nodes, node) - out.nodes.begin();
+  };
   std::ranges::stable_sort(out.edges, {}, [&](const edge& e) { return place(e.from); });
   if (std::ranges::any_of(out.edges, [](const edge& e) { return e.to == END; }))
     out.nodes.emplace_back(END);
@@ -98,7 +100,8 @@ value graph_form(const compiled_graph& graph, std::size_t levels) {
   std::vector<value> edges;
   for (const auto& one : shown.edges)
     edges.push_back(edge_form(one));
-  return value::map({{"nodes", value::list(std::move(nodes))}, {"edges", value::list(std::move(edges))}});
+  return value::map(
+    {{"nodes", value::list(std::move(nodes))}, {"edges", value::list(std::move(edges))}});
 }
 
 value schemas_form(const compiled_graph& graph) {

@@ -17,8 +17,8 @@ std::string new_id(std::int64_t micros);
 std::string time_text(std::int64_t micros);
 /// The time of such a text; 0 for any other text.
 std::int64_t micros_of(const std::string& text);
-/// The time of an ISO 8601 text as clients write it: with Z, an offset or neither (UTC), with or without
-/// fractions; nullopt for any other text.
+/// The time of an ISO 8601 text as clients write it: with Z, an offset or neither (UTC), with or
+/// without fractions; nullopt for any other text.
 std::optional<std::int64_t> parse_time(const std::string& text);
 
 } // namespace troupe::server

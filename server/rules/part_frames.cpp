@@ -1,8 +1,8 @@
 // part_frames: names and data of events.
 #include "server/rules/part_frames.hpp"
 
-#include "coordinator/sse_text.hpp"
 #include "graph/plain_json.hpp"
+#include "server/rules/wire_form.hpp"
 
 #include <algorithm>
 
@@ -62,20 +62,26 @@ std::vector<part_frames::frame> part_frames::frames_of(const stream_part& part) 
   if (part.mode == stream_mode::messages && !as_tuples_)
     return grown_message(part, ns);
   std::vector<frame> out;
-  out.emplace_back(std::string{to_string(part.mode)} + ns, to_plain_json(part.mode == stream_mode::debug ? with_places(client_form(part.data)) : client_form(part.data)));
+  out.emplace_back(std::string{to_string(part.mode)} + ns,
+                   to_plain_json(part.mode == stream_mode::debug ? with_places(wire_form(part.data))
+                                                                 : wire_form(part.data)));
   return out;
 }
 
 std::vector<part_frames::frame> part_frames::grown_message(const stream_part& part,
                                                            const std::string& ns) {
   std::vector<frame> out;
-  auto message = client_form(part.data[0]);
+  auto message = wire_form(part.data[0]);
   auto id = message["id"].is_string() ? std::string{message["id"].as_string()} : std::string{};
   auto [at, is_new] = grown_.try_emplace(id);
   if (is_new)
-    out.emplace_back("messages/metadata" + ns,
-                     to_plain_json(value::map({{id, value::map({{"metadata", client_form(part.data[1])}})}})));
-  auto is_piece = part.data[0].is(value_kind::message) && part.data[0].payload()["chunk"] == value(true);
+    out.emplace_back(
+      "messages/metadata" + ns,
+      to_plain_json(value::map({{id, value::map({{"metadata", wire_form(part.data[1])}})}})));
+  if (message["type"] == value("AIMessageChunk")) // as the reference shows what has grown
+    message = message.with("type", "ai");
+  auto is_piece = part.data[0].is(value_kind::message)
+                  && part.data[0].payload()["chunk"] == value(true);
   at->second = is_piece ? joined(at->second, message) : message;
   out.emplace_back((is_piece ? "messages/partial" : "messages/complete") + ns,
                    to_plain_json(value::list({at->second})));

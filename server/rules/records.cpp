@@ -13,13 +13,13 @@ namespace {
 
 constexpr const char* private_member = "server";
 
-template <class E, std::size_t N>
-using names_of = std::array<std::pair<E, std::string_view>, N>;
+template <class E, std::size_t N> using names_of = std::array<std::pair<E, std::string_view>, N>;
 
-constexpr names_of<thread_status, 4> thread_status_names{{{thread_status::idle, "idle"},
-                                                          {thread_status::busy, "busy"},
-                                                          {thread_status::interrupted, "interrupted"},
-                                                          {thread_status::error, "error"}}};
+constexpr names_of<thread_status, 4> thread_status_names{
+  {{thread_status::idle, "idle"},
+   {thread_status::busy, "busy"},
+   {thread_status::interrupted, "interrupted"},
+   {thread_status::error, "error"}}};
 constexpr names_of<run_status, 6> run_status_names{{{run_status::pending, "pending"},
                                                     {run_status::running, "running"},
                                                     {run_status::success, "success"},
@@ -215,7 +215,8 @@ run_record run_record::of(const value& body) {
           .graph_id = text_of(own["graph_id"]),
           .owner = text_of(own["owner"]),
           .attempt = number_of(own["attempt"]),
-          .cancel = named_in(cancel_action_names, text_of(own["cancel"])).value_or(cancel_action::none),
+          .cancel =
+            named_in(cancel_action_names, text_of(own["cancel"])).value_or(cancel_action::none),
           .error = own["error"]};
 }
 

@@ -1,7 +1,8 @@
-// records: assistants, threads, runs and crons as the server stores them, and as clients see them. Pure.
+// records: assistants, threads, runs and crons as the server stores them, and as clients see them.
+// Pure.
 //
-// The body of a document is the JSON that clients see, and one more member, `server`, which only the
-// server reads. public_form() leaves it out.
+// The body of a document is the JSON that clients see, and one more member, `server`, which only
+// the server reads. public_form() leaves it out.
 #pragma once
 
 #include <troupe/error.hpp>
@@ -95,13 +96,15 @@ struct run_record {
   std::string multitask_strategy = "enqueue";
   // -- read by the server alone
   std::string graph_id = {};
-  std::string owner = {};     ///< the server that runs it
-  std::int64_t attempt = 0;   ///< how often it began
+  std::string owner = {};                     ///< the server that runs it
+  std::int64_t attempt = 0;                   ///< how often it began
   cancel_action cancel = cancel_action::none; ///< asked for while it runs
-  value error = {};           ///< {error, message}, when it failed
+  value error = {};                           ///< {error, message}, when it failed
 
   std::string document_id() const { return thread_id + '/' + run_id; }
-  bool flag(std::string_view kwarg) const { return kwargs[kwarg].is_bool() && kwargs[kwarg].as_bool(); }
+  bool flag(std::string_view kwarg) const {
+    return kwargs[kwarg].is_bool() && kwargs[kwarg].as_bool();
+  }
   value body() const;
   static run_record of(const value& body);
 };

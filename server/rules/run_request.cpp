@@ -41,9 +41,8 @@ value checked_modes(const checked_body& body) {
   if (!list.is_list())
     throw refusal{422, "stream_mode: " + to_json(given) + " is neither a mode nor a list of modes"};
   for (const auto& one : list.items())
-    if (!one.is_string() || !std::ranges::any_of(modes, [&](const auto& m) {
-          return m.first == one.as_string();
-        }))
+    if (!one.is_string()
+        || !std::ranges::any_of(modes, [&](const auto& m) { return m.first == one.as_string(); }))
       throw refusal{422, "stream_mode: " + to_json(one) + " is not a stream mode"};
   return list;
 }
@@ -105,7 +104,8 @@ void add_destination(destinations& to, const value& given) {
     return to.add(std::string{given.as_string()});
   if (given.is_map() && given["node"].is_string())
     return to.add(send{std::string{given["node"].as_string()}, given["input"]});
-  throw error{errc::invalid_value, "command: goto is neither a node nor {node, input}: " + to_json(given)};
+  throw error{errc::invalid_value,
+              "command: goto is neither a node nor {node, input}: " + to_json(given)};
 }
 
 command command_of(const value& given) {
@@ -134,8 +134,8 @@ run_request read_run_request(const value& given) {
   out.assistant_id = body.required_text("assistant_id");
   out.metadata = body.map("metadata");
   auto strategy = body.one_of("multitask_strategy", strategies).value_or("enqueue");
-  out.strategy = static_cast<double_texting>(std::ranges::find(strategies, strategy)
-                                             - strategies.begin());
+  out.strategy =
+    static_cast<double_texting>(std::ranges::find(strategies, strategy) - strategies.begin());
   out.creates_thread = body.one_of("if_not_exists", missing_threads) == "create";
   out.cancels_on_disconnect = body.one_of("on_disconnect", disconnects) == "cancel";
   out.keeps_thread = body.one_of("on_completion", completions) == "keep";
@@ -152,7 +152,8 @@ run_request read_run_request(const value& given) {
     if (const auto& v = config[inner]; !v.is_null() && !v.is_map())
       throw refusal{422, std::string{"config."} + inner + ": " + to_json(v) + " is not an object"};
   if (!config["configurable"].empty() && !body["context"].is_null() && !body["context"].empty())
-    throw refusal{400, "Cannot specify both configurable and context. Prefer setting context alone."};
+    throw refusal{400,
+                  "Cannot specify both configurable and context. Prefer setting context alone."};
   auto checkpoint = body.map("checkpoint");
   if (auto id = body.text("checkpoint_id"))
     checkpoint = checkpoint.with("checkpoint_id", *id);
@@ -214,7 +215,9 @@ run_config config_of(const run_record& run) {
   const auto& config = kwargs["config"];
   auto configurable = config["configurable"].is_map() ? config["configurable"] : value::map();
   auto checkpoint = kwargs["checkpoint"];
-  auto text = [](const value& v) { return v.is_string() ? std::string{v.as_string()} : std::string{}; };
+  auto text = [](const value& v) {
+    return v.is_string() ? std::string{v.as_string()} : std::string{};
+  };
   auto checkpoint_id = text(checkpoint["checkpoint_id"]);
   if (checkpoint_id.empty())
     checkpoint_id = text(configurable["checkpoint_id"]);
@@ -243,11 +246,13 @@ run_config config_of(const run_record& run) {
                  .context = kwargs["context"]};
   if (const auto& limit = config["recursion_limit"]; limit.is_int()) {
     if (limit.as_int() < 1 || limit.as_int() > 1'000'000'000)
-      throw error{errc::invalid_config, "recursion_limit: " + to_json(limit) + " is not at least 1"};
+      throw error{errc::invalid_config,
+                  "recursion_limit: " + to_json(limit) + " is not at least 1"};
     out.recursion_limit = static_cast<std::uint32_t>(limit.as_int());
   }
   if (const auto& bound = config["max_concurrency"]; bound.is_int() && bound.as_int() > 0)
-    out.max_concurrency = static_cast<std::uint32_t>(std::min<std::int64_t>(bound.as_int(), 1'000'000));
+    out.max_concurrency =
+      static_cast<std::uint32_t>(std::min<std::int64_t>(bound.as_int(), 1'000'000));
   if (!checkpoint_id.empty())
     out.metadata = out.metadata.with("checkpoint_id", checkpoint_id);
   return out;

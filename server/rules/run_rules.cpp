@@ -20,7 +20,8 @@ arrival on_arrival(double_texting strategy, bool others_in_flight) noexcept {
 run_status status_of_end(const error* why, cancel_action asked) noexcept {
   if (!why)
     return run_status::success;
-  if (why->code() == errc::cancelled || (asked != cancel_action::none && why->code() == errc::graph_drained))
+  if (why->code() == errc::cancelled
+      || (asked != cancel_action::none && why->code() == errc::graph_drained))
     return run_status::interrupted;
   return why->code() == errc::node_timeout ? run_status::timeout : run_status::error;
 }

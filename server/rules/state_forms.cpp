@@ -1,7 +1,6 @@
 // state_forms: ThreadState, its tasks and checkpoints.
 #include "server/rules/state_forms.hpp"
-
-#include "coordinator/sse_text.hpp"
+#include "server/rules/wire_form.hpp"
 
 namespace troupe::server {
 
@@ -15,7 +14,7 @@ value text_or_null(const std::string& text) {
 value error_text(const value& error) {
   if (error.is_null())
     return {};
-  auto form = client_form(error);
+  auto form = wire_form(error);
   if (!form.is_map())
     return form.is_string() ? form : value(to_json(form));
   return to_json(value::map({{"name", form["error"]}, {"message", form["message"]}}));
@@ -38,7 +37,7 @@ value task_form(const task_snapshot& task, const std::string& thread_id) {
                      {"interrupts", questions_form(task.interrupts)},
                      {"checkpoint", checkpoint},
                      {"state", task.state ? nested_form(*task.state, thread_id) : value{}},
-                     {"result", task.result ? client_form(*task.result) : value{}}});
+                     {"result", task.result ? wire_form(*task.result) : value{}}});
 }
 
 } // namespace
@@ -56,7 +55,7 @@ value checkpoint_form(const checkpoint_ref& at, const value& metadata) {
 value questions_form(const std::vector<interrupt>& questions) {
   std::vector<value> out;
   for (const auto& one : questions)
-    out.push_back(value::map({{"value", client_form(one.value)}, {"id", one.id}}));
+    out.push_back(value::map({{"value", wire_form(one.value)}, {"id", one.id}}));
   return value::list(std::move(out));
 }
 
@@ -68,6 +67,25 @@ value interrupts_form(const state_snapshot& state) {
   return out;
 }
 
+namespace {
+
+// The metadata with the checkpoint's place, which the engine leaves out.
+value metadata_form(const state_snapshot& state, const std::string& thread_id) {
+  if (!state.metadata.is_map())
+    return value::map();
+  auto out = wire_form(state.metadata).with("thread_id", thread_id);
+  const auto& ns = state.config.checkpoint_ns;
+  if (ns.empty())
+    return out;
+  auto last = ns.substr(ns.rfind('|') + 1);
+  return out.with("checkpoint_ns", ns)
+    .with("checkpoint_map", state.metadata["parents"])
+    .with("langgraph_checkpoint_ns", ns)
+    .with("langgraph_node", last.substr(0, last.find(':')));
+}
+
+} // namespace
+
 value state_form(const state_snapshot& state, const std::string& thread_id) {
   std::vector<value> tasks;
   for (const auto& task : state.tasks)
@@ -78,13 +96,15 @@ value state_form(const state_snapshot& state, const std::string& thread_id) {
   auto parent = at;
   parent.checkpoint_id = state.parent_id;
   return value::map(
-    {{"values", client_form(state.values)},
+    {{"values", wire_form(state.values)},
      {"next", value::list({state.next.begin(), state.next.end()})},
      {"tasks", value::list(std::move(tasks))},
-     {"metadata", state.metadata.is_map() ? client_form(state.metadata) : value::map()},
+     {"metadata", metadata_form(state, thread_id)},
      {"created_at", text_or_null(state.created_at)},
-     {"checkpoint", is_stored || !at.checkpoint_id.empty() ? checkpoint_form(at, state.metadata) : value{}},
-     {"parent_checkpoint", state.parent_id.empty() ? value{} : checkpoint_form(parent, state.metadata)},
+     {"checkpoint",
+      is_stored || !at.checkpoint_id.empty() ? checkpoint_form(at, state.metadata) : value{}},
+     {"parent_checkpoint",
+      state.parent_id.empty() ? value{} : checkpoint_form(parent, state.metadata)},
      {"interrupts", questions_form(state.interrupts)},
      {"checkpoint_id", text_or_null(at.checkpoint_id)},
      {"parent_checkpoint_id", text_or_null(state.parent_id)}});
@@ -101,8 +121,9 @@ value selected_state(const value& state, const std::vector<std::string>& select)
     else if (name.starts_with(of_values)) {
       auto key = name.substr(of_values.size());
       if (state["values"].contains(key))
-        out = out.with("values", (out["values"].is_map() ? out["values"] : value::map())
-                                   .with(key, state["values"][key]));
+        out = out.with(
+          "values",
+          (out["values"].is_map() ? out["values"] : value::map()).with(key, state["values"][key]));
     }
   }
   return out;

@@ -10,11 +10,12 @@ namespace troupe::server {
 
 /// The JSON of a ThreadState. `thread_id`: of its checkpoints.
 /// Shape:  {values, next, tasks, metadata, created_at, checkpoint, parent_checkpoint, interrupts,
-///         checkpoint_id, parent_checkpoint_id}. A thread without checkpoints has a null checkpoint.
+///         checkpoint_id, parent_checkpoint_id}. A thread without checkpoints has a null
+///         checkpoint.
 value state_form(const state_snapshot& state, const std::string& thread_id);
 
-/// {checkpoint_id, thread_id, checkpoint_ns}, and for a nested graph `checkpoint_map`: the checkpoints
-/// around it, by namespace, which are the `parents` of its metadata, and its own.
+/// {checkpoint_id, thread_id, checkpoint_ns}, and for a nested graph `checkpoint_map`: the
+/// checkpoints around it, by namespace, which are the `parents` of its metadata, and its own.
 value checkpoint_form(const checkpoint_ref& at, const value& metadata = {});
 
 /// {task id: [{id, value}, …]} of the tasks that asked.

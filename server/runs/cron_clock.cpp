@@ -70,8 +70,8 @@ void cron_clock::look() {
         || micros_of(std::string{cron.next_run_date.as_string()}) > now)
       continue;
     cron.next_run_date = next_run_date(cron, now);
-    auto taken = documents_->commit_and_wait(
-      {{document_kind::cron, one.id, cron.body(), one.revision}});
+    auto taken =
+      documents_->commit_and_wait({{document_kind::cron, one.id, cron.body(), one.revision}});
     if (!taken) {
       if (taken.error().code() != errc::conflict) // else another server starts it
         log_warning("start cron " + one.id + ": " + taken.error().message());

@@ -35,7 +35,8 @@ struct event_reader {
 /// Thread: any.
 class event_log {
 public:
-  /// `kept_max`: how many events stay for later readers; 0 keeps none. `next_seq`: of the first one.
+  /// `kept_max`: how many events stay for later readers; 0 keeps none. `next_seq`: of the first
+  /// one.
   explicit event_log(std::size_t kept_max, std::uint64_t next_seq = 1);
   using clock = std::chrono::steady_clock;
 
@@ -46,7 +47,8 @@ public:
 
   /// Reads from now on; with `after`, first the kept events whose number is greater.
   /// Owns:   the reader is called until the returned handle is dropped.
-  std::shared_ptr<void> read(event_reader reader, std::optional<std::uint64_t> after = std::nullopt);
+  std::shared_ptr<void> read(event_reader reader,
+                             std::optional<std::uint64_t> after = std::nullopt);
   /// Reads from the beginning what is kept, as of a run that has not begun yet.
   std::uint64_t last_seq() const;
 

@@ -23,8 +23,8 @@ struct run_service::live_run {
   std::optional<run_stream> stream;
   std::atomic<cancel_action> cancel = cancel_action::none;
   std::uint64_t events = 0; ///< that a resumable run has had, with those of earlier attempts
-  bool begun = false;                                            // under the service's mutex
-  std::optional<run_outcome> outcome;                            // under the service's mutex
+  bool begun = false;       // under the service's mutex
+  std::optional<run_outcome> outcome;                           // under the service's mutex
   std::vector<std::function<void(const run_outcome&)>> waiting; // under the service's mutex
 };
 

@@ -1,10 +1,10 @@
 // run_carrying: how run_service carries a run out, from its first part to the commit of its end.
 #include "actors/log.hpp"
-#include "coordinator/sse_text.hpp"
 #include "graph/plain_json.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/run_rules.hpp"
 #include "server/rules/state_forms.hpp"
+#include "server/rules/wire_form.hpp"
 #include "server/runs/live_run.hpp"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ std::string event_id(const std::string& run_id, std::uint64_t seq) {
 
 // As the reference: a run that asked before any step has no state to show.
 value output_of(const run_result& ended, bool has_values) {
-  auto values = client_form(ended.value());
+  auto values = wire_form(ended.value());
   auto out = values.is_map() ? values : value::map({{"output", values}});
   if (!ended.interrupts().empty() && !has_values)
     out = value::map();
@@ -81,7 +81,8 @@ void run_service::carry_out(const std::shared_ptr<live_run>& hand) {
   try {
     auto with = graphs_.find(run.graph_id);
     if (!with)
-      throw error{errc::unknown_graph, "run " + run.run_id + ": the server has no graph `" + run.graph_id + '`'};
+      throw error{errc::unknown_graph,
+                  "run " + run.run_id + ": the server has no graph `" + run.graph_id + '`'};
     auto config = config_of(run);
     config.control = hand->control;
     auto input = next_input(*with, run);
@@ -90,7 +91,8 @@ void run_service::carry_out(const std::shared_ptr<live_run>& hand) {
     hand->stream = with->stream_events(input, config);
     stream_options options{engine_modes(wire_modes(run.kwargs))};
     auto parts = hand->stream->read(options);
-    say(*hand, "metadata", to_plain_json(value::map({{"run_id", run.run_id}, {"attempt", run.attempt}})));
+    say(*hand, "metadata",
+        to_plain_json(value::map({{"run_id", run.run_id}, {"attempt", run.attempt}})));
     std::move(parts).on_part([this, hand](stream_part& part) { take_part(*hand, part); },
                              [this, hand](const result<run_result>& how) { end(hand, how); });
     if (drains_)
@@ -124,12 +126,13 @@ void run_service::say(live_run& hand, std::string name, std::string data) {
     if (seq > options_.events_kept_max)
       changes.push_back({document_kind::stream_event,
                          event_id(hand.run.run_id, seq - options_.events_kept_max), std::nullopt});
-    documents_->commit(std::move(changes), [log = hand.log, name = std::move(name),
-                                            data = std::move(data)](const result<void>& stored) mutable {
-      if (!stored)
-        log_warning("keep an event of a resumable stream: " + stored.error().message());
-      log->append(std::move(name), std::move(data));
-    });
+    documents_->commit(
+      std::move(changes), [log = hand.log, name = std::move(name),
+                           data = std::move(data)](const result<void>& stored) mutable {
+        if (!stored)
+          log_warning("keep an event of a resumable stream: " + stored.error().message());
+        log->append(std::move(name), std::move(data));
+      });
   }
   observers_of(hand.run.thread_id, [&](auto& o) {
     if (o.event)
@@ -156,7 +159,8 @@ bool run_service::has_next(const run_record& run, const result<run_result>& how)
   if (how)
     return how->paused() || !how->next().empty();
   auto with = graphs_.find(run.graph_id);
-  auto newest = with ? with->try_get_state({.thread_id = run.thread_id}) : result<state_snapshot>{how.error()};
+  auto newest = with ? with->try_get_state({.thread_id = run.thread_id})
+                     : result<state_snapshot>{how.error()};
   return newest && !newest->next.empty();
 }
 
@@ -204,7 +208,7 @@ void run_service::finish(const std::shared_ptr<live_run>& hand, const result<run
       if (thread.running == run.run_id)
         thread.running.clear();
       thread.status = status_after(run.status, waits, !thread.inflight.empty());
-      thread.error = failed                       ? run.error
+      thread.error = failed ? run.error
                      : asked != cancel_action::none && run.status != run_status::success
                        ? cancellation_form(asked)
                        : value{};
@@ -224,7 +228,8 @@ void run_service::finish(const std::shared_ptr<live_run>& hand, const result<run
           next->run = following;
           next->begun = true;
         }
-        changes.push_back({document_kind::run, following.document_id(), following.body(), revision});
+        changes.push_back(
+          {document_kind::run, following.document_id(), following.body(), revision});
       }
       bool goes = temporary && thread.inflight.empty();
       changes.push_back({document_kind::thread, run.thread_id,
@@ -242,11 +247,13 @@ void run_service::finish(const std::shared_ptr<live_run>& hand, const result<run
 
   run_outcome outcome{.run = run, .started_at = hand->started_at};
   if (how)
-    outcome.values = client_form(how->value());
+    outcome.values = wire_form(how->value());
   else if (auto with = graphs_.find(run.graph_id))
     if (auto newest = with->try_get_state({.thread_id = run.thread_id}))
-      outcome.values = client_form(newest->values);
-  outcome.output = failed ? value::map({{"__error__", run.error}}) : how ? output_of(*how, hand->has_values) : outcome.values;
+      outcome.values = wire_form(newest->values);
+  outcome.output = failed ? value::map({{"__error__", run.error}})
+                   : how  ? output_of(*how, hand->has_values)
+                          : outcome.values;
   tell_ended(hand, outcome);
   if (next)
     carry_out(next);

@@ -2,11 +2,11 @@
 #include "server/runs/run_service.hpp"
 
 #include "actors/log.hpp"
-#include "coordinator/sse_text.hpp"
 #include "server/edge/refusal.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/run_rules.hpp"
 #include "server/rules/state_forms.hpp"
+#include "server/rules/wire_form.hpp"
 #include "server/runs/live_run.hpp"
 
 #include <algorithm>
@@ -41,8 +41,9 @@ refusal no_run(const std::string& run_id) {
   return {404, "Run " + run_id + " not found"};
 }
 refusal nothing_to_cancel() {
-  return {404, "No matching runs to cancel. Please verify the thread ID and run IDs are correct, and the "
-               "runs haven't been deleted or completed."};
+  return {
+    404, "No matching runs to cancel. Please verify the thread ID and run IDs are correct, and the "
+         "runs haven't been deleted or completed."};
 }
 
 work_queue::clock::time_point time_point_of(std::int64_t micros) {
@@ -87,7 +88,8 @@ run_service::~run_service() {
 
 // ---- records
 
-std::optional<run_service::read_thread> run_service::find_thread(const std::string& thread_id) const {
+std::optional<run_service::read_thread>
+run_service::find_thread(const std::string& thread_id) const {
   auto found = documents_->get(document_kind::thread, thread_id).value();
   if (!found)
     return std::nullopt;
@@ -130,7 +132,9 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
                                const std::function<void(event_log&)>& watch) {
   const bool is_stateless = thread_id.empty();
   auto id = is_stateless ? new_id(now()) : thread_id;
-  run_record run{.run_id = new_id(now()), .thread_id = id, .assistant_id = assistant.assistant_id,
+  run_record run{.run_id = new_id(now()),
+                 .thread_id = id,
+                 .assistant_id = assistant.assistant_id,
                  .kwargs = with_assistant(request.kwargs, assistant)
                              .with("temporary", is_stateless && !request.keeps_thread),
                  .multitask_strategy = std::string{to_string(request.strategy)},
@@ -150,7 +154,8 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
     if (!found && !is_stateless && !request.creates_thread)
       throw refusal{404, "Thread or assistant not found."};
     auto thread = found ? found->thread
-                        : thread_record{.thread_id = id, .created_at = time_text(time),
+                        : thread_record{.thread_id = id,
+                                        .created_at = time_text(time),
                                         .state_updated_at = time_text(time)};
     auto effect = on_arrival(request.strategy, !thread.inflight.empty());
     if (effect.is_refused)
@@ -193,9 +198,9 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
     thread.updated_at = time_text(time);
     thread.config =
       merged_config(thread.config, request.kwargs["config"]).with("configurable", value::map());
-    thread.metadata = with_members(found ? thread.metadata : request.metadata,
-                                   value::map({{"graph_id", assistant.graph_id},
-                                               {"assistant_id", assistant.assistant_id}}));
+    thread.metadata = with_members(
+      found ? thread.metadata : request.metadata,
+      value::map({{"graph_id", assistant.graph_id}, {"assistant_id", assistant.assistant_id}}));
     auto as_stored = run;
     if (starts)
       begin_in(thread, as_stored);
@@ -206,7 +211,8 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
     }
     changes.push_back(put(document_kind::thread, id, thread.body(), found ? found->revision : 0));
     changes.push_back(put(document_kind::run, run.document_id(), as_stored.body(), 0));
-    changes.push_back(put(document_kind::run_place, run.run_id, value::map({{"thread_id", id}}), 0));
+    changes.push_back(
+      put(document_kind::run_place, run.run_id, value::map({{"thread_id", id}}), 0));
     commit(*documents_, std::move(changes));
   };
   try {
@@ -318,7 +324,7 @@ void run_service::remove(const std::string& thread_id, const std::string& run_id
   if (!is_over(run.status)) {
     try {
       return cancel(thread_id, run_id, cancel_action::rollback); // it goes with its end
-    } catch (const refusal&) { // it has just ended
+    } catch (const refusal&) {                                   // it has just ended
     }
   }
   remove_checkpoints(run);
@@ -339,7 +345,9 @@ bool run_service::remove_thread(const std::string& thread_id) {
   std::vector<document_change> changes{removal(document_kind::thread, thread_id)};
   std::vector<std::string> ids;
   for (const auto& one :
-       documents_->search({.kind = document_kind::run, .id_prefix = thread_id + '/'}).value().documents) {
+       documents_->search({.kind = document_kind::run, .id_prefix = thread_id + '/'})
+         .value()
+         .documents) {
     changes.push_back(removal(document_kind::run, one.id));
     ids.push_back(one.id.substr(thread_id.size() + 1));
   }
@@ -370,11 +378,11 @@ std::shared_ptr<void> run_service::read(const std::string& thread_id, const std:
     return hand->log->read(std::move(reader), after);
   auto run = get_run(thread_id, run_id);
   if (after && run.flag("resumable"))
-    for (const auto& one : documents_
-                             ->search({.kind = document_kind::stream_event,
-                                       .id_prefix = event_prefix(run_id)})
-                             .value()
-                             .documents) {
+    for (const auto& one :
+         documents_
+           ->search({.kind = document_kind::stream_event, .id_prefix = event_prefix(run_id)})
+           .value()
+           .documents) {
       auto seq = static_cast<std::uint64_t>(one.body["seq"].as_int());
       if (seq > *after)
         reader.event({seq, std::string{one.body["event"].as_string()},
@@ -404,7 +412,7 @@ void run_service::when_ended(const std::string& thread_id, const std::string& ru
     if (!over->run.error.is_null())
       over->output = value::map({{"__error__", over->run.error}});
     else if (auto with = graphs_.find(over->run.graph_id))
-      over->output = client_form(with->get_state({.thread_id = thread_id}).values);
+      over->output = wire_form(with->get_state({.thread_id = thread_id}).values);
   }
   then(*over);
 }
@@ -423,11 +431,11 @@ std::shared_ptr<void> run_service::observe(const std::string& thread_id, thread_
 void run_service::recover() {
   std::vector<std::string> threads;
   for (auto status : {run_status::running, run_status::pending})
-    for (const auto& one : documents_
-                             ->search({.kind = document_kind::run,
-                                       .equal = {{"status", value(to_string(status))}}})
-                             .value()
-                             .documents)
+    for (const auto& one :
+         documents_
+           ->search({.kind = document_kind::run, .equal = {{"status", value(to_string(status))}}})
+           .value()
+           .documents)
       threads.push_back(std::string{one.body["thread_id"].as_string()});
   std::ranges::sort(threads);
   threads.erase(std::ranges::unique(threads).begin(), threads.end());

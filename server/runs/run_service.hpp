@@ -4,8 +4,8 @@
 // Invariants:
 //  - a run is a record before it begins, and before its client is answered.
 //  - the record of its thread decides who is next: `inflight` lists the runs, `running` is one of
-//    them. Both change in the commit that changes the run, and only if the thread is as it was read.
-//    So at most one run of a thread is running, on any number of servers.
+//    them. Both change in the commit that changes the run, and only if the thread is as it was
+//    read. So at most one run of a thread is running, on any number of servers.
 //  - the log of a run is closed after the commit of its end.
 #pragma once
 
@@ -83,9 +83,8 @@ public:
   /// Errors: throws refusal{404} for any other run.
   void cancel(const std::string& thread_id, const std::string& run_id, cancel_action action);
 
-  /// The events of a run: those after `after`, where they are kept, and those to come. A run that is
-  /// over and was not resumable has none.
-  /// Errors: throws refusal{404} for an unknown run.
+  /// The events of a run: those after `after`, where they are kept, and those to come. A run that
+  /// is over and was not resumable has none. Errors: throws refusal{404} for an unknown run.
   std::shared_ptr<void> read(const std::string& thread_id, const std::string& run_id,
                              std::optional<std::uint64_t> after, event_reader reader);
 
@@ -158,7 +157,7 @@ private:
   std::size_t carried_ = 0; // runs that the engine has
 
   std::shared_ptr<void> watch_; // of changes by other servers
-  work_queue work_; // the last member: its threads use all others
+  work_queue work_;             // the last member: its threads use all others
 };
 
 } // namespace troupe::server

@@ -39,7 +39,8 @@ void webhooks::call(const run_outcome& outcome, std::string url) {
     };
     auto answer = http_fetch_and_wait(std::move(request));
     if (answer.head.status >= 400)
-      log_warning("webhook of run " + outcome.run.run_id + ": status " + std::to_string(answer.head.status));
+      log_warning("webhook of run " + outcome.run.run_id + ": status "
+                  + std::to_string(answer.head.status));
   } catch (const std::exception& e) {
     log_warning("webhook of run " + outcome.run.run_id + ": " + e.what());
   }

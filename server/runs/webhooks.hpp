@@ -16,7 +16,8 @@ value webhook_form(const run_outcome& outcome, const std::string& sent_at);
 /// Thread: any.
 class webhooks {
 public:
-  webhooks(webhook_policy policy, std::function<std::int64_t()> now, std::function<std::uint16_t()> port)
+  webhooks(webhook_policy policy, std::function<std::int64_t()> now,
+           std::function<std::uint16_t()> port)
     : policy_{std::move(policy)},
       now_{std::move(now)},
       port_{std::move(port)},

@@ -3,9 +3,8 @@
 #include <troupe/graph_library.hpp>
 #include <troupe/troupe.hpp>
 
+namespace troupe {
 namespace {
-
-using namespace troupe;
 
 schema plain_schema() {
   return {{"count", sum}, {"log", append}};
@@ -107,23 +106,23 @@ TROUPE_GRAPH(approval) {
 }
 
 TROUPE_GRAPH(fanout) {
-  state_graph<> g{{{"items", last_value}, {"results", append}}};
+  auto items = reduce(
+    "newest", [](const value&, const value& written) { return written; }, value::list());
+  state_graph<> g{{{"items", items}, {"results", append}}};
   g.add_node("plan", [] { return state_update{}; });
   g.add_node("work", [](const state_view& s) {
-    return state_update{
-      {"results", value::list({"done:" + std::string{s["item"].as_string()}})}};
+    return state_update{{"results", value::list({"done:" + std::string{s["item"].as_string()}})}};
   });
   g.add_node("join", [] { return state_update{}; });
   g.add_edge(START, "plan");
-  g.add_conditional_edges(
-    "plan",
-    [](const state_view& s) {
-      destinations out;
-      for (const auto& item : s["items"].items())
-        out.add(send{"work", value::map({{"item", item}})});
-      return out;
-    },
-    {"work"});
+  g.add_conditional_edges("plan",
+                          [](const state_view& s) {
+                            destinations out;
+                            for (const auto& item : s["items"].items())
+                              out.add(send{"work", value::map({{"item", item}})});
+                            return out;
+                          },
+                          {"work"});
   g.add_edge("work", "join");
   g.add_edge("join", END);
   return g.compile({.name = "fanout"});
@@ -136,13 +135,14 @@ TROUPE_GRAPH(chat) {
       co_await ctx.sleep_for(std::chrono::milliseconds{5});
       ctx.stream_message(value::extension(
         value_kind::message,
-        value::map({{"role", "assistant"}, {"content", piece}, {"id", "ai-fixed-1"}, {"chunk", true}})));
+        value::map(
+          {{"role", "assistant"}, {"content", piece}, {"id", "ai-fixed-1"}, {"chunk", true}})));
     }
     co_return state_update{
-      {"messages", value::list({value::extension(
-                     value_kind::message, value::map({{"role", "assistant"},
-                                                      {"content", "Hello there"},
-                                                      {"id", "ai-fixed-1"}}))})}};
+      {"messages",
+       value::list({value::extension(
+         value_kind::message,
+         value::map({{"role", "assistant"}, {"content", "Hello there"}, {"id", "ai-fixed-1"}}))})}};
   });
   g.add_edge(START, "model");
   g.add_edge("model", END);
@@ -200,10 +200,12 @@ TROUPE_GRAPH(typed) {
 TROUPE_GRAPH(double) {
   state_graph<> g{{{"left", last_value}, {"right", last_value}, {"log", append}}};
   g.add_node("l", [](context& ctx) {
-    return state_update{{"left", ctx.interrupt(value::map({{"ask", "left"}}))}, {"log", value::list({"l"})}};
+    return state_update{{"left", ctx.interrupt(value::map({{"ask", "left"}}))},
+                        {"log", value::list({"l"})}};
   });
   g.add_node("r", [](context& ctx) {
-    return state_update{{"right", ctx.interrupt(value::map({{"ask", "right"}}))}, {"log", value::list({"r"})}};
+    return state_update{{"right", ctx.interrupt(value::map({{"ask", "right"}}))},
+                        {"log", value::list({"r"})}};
   });
   g.add_node("end", [] { return log_of("end"); });
   g.add_edge(START, "l");
@@ -226,10 +228,11 @@ TROUPE_GRAPH(subapproval) {
 // Says what it is run with, and remembers in the store.
 TROUPE_GRAPH(ctx) {
   state_graph<> g{{{"who", last_value}, {"flavour", last_value}, {"seen", last_value}}};
-  g.context_schema(value::map({{"type", "object"},
-                               {"title", "Ctx"},
-                               {"properties", value::map({{"userId", value::map({{"type", "string"}})}})}}),
-                   [](const value& /*any*/) {});
+  g.context_schema(
+    value::map({{"type", "object"},
+                {"title", "Ctx"},
+                {"properties", value::map({{"userId", value::map({{"type", "string"}})}})}}),
+    [](const value& /*any*/) {});
   g.add_node("c", [](context& ctx) {
     auto who = ctx.run_context()["userId"];
     value seen;
@@ -245,3 +248,5 @@ TROUPE_GRAPH(ctx) {
   g.add_edge("c", END);
   return g.compile({.name = "ctx"});
 }
+
+} // namespace troupe

@@ -62,8 +62,8 @@ BOOST_AUTO_TEST_CASE(members_are_selected_by_name) {
 }
 
 BOOST_AUTO_TEST_CASE(names_are_read_back_and_others_are_none) {
-  for (auto status : {run_status::pending, run_status::running, run_status::success, run_status::error,
-                      run_status::timeout, run_status::interrupted}) {
+  for (auto status : {run_status::pending, run_status::running, run_status::success,
+                      run_status::error, run_status::timeout, run_status::interrupted}) {
     BOOST_TEST((parse_run_status(to_string(status)) == status));
     BOOST_TEST(is_over(status) == (status != run_status::pending && status != run_status::running));
   }

@@ -16,14 +16,13 @@ namespace {
 // n counts; a run waits in its node until the gate lets it pass, unless `free` is in its input.
 compiled_graph held_graph(const std::shared_ptr<gate>& at) {
   state_graph<> g{{{"n", sum}, {"free", last_value}}};
-  g.add_node(
-    "count",
-    [at](const state_view& s) {
-      if (s["free"] != value(true))
-        at->pass();
-      return state_update{{"n", 1}};
-    },
-    {.lane = lane::blocking});
+  g.add_node("count",
+             [at](const state_view& s) {
+               if (s["free"] != value(true))
+                 at->pass();
+               return state_update{{"n", 1}};
+             },
+             {.lane = lane::blocking});
   g.add_node("boom", []() -> state_update { throw node_error{"ValueError", "boom"}; });
   g.add_edge(START, "count");
   g.add_conditional_edges("count", [](const state_view& s) {
@@ -34,7 +33,8 @@ compiled_graph held_graph(const std::shared_ptr<gate>& at) {
 
 struct served {
   explicit served(std::shared_ptr<document_store> kept = memory_documents(),
-                  std::shared_ptr<saver> threads = make_memory_saver(), std::int64_t attempts_max = 5)
+                  std::shared_ptr<saver> threads = make_memory_saver(),
+                  std::int64_t attempts_max = 5)
     : documents{std::move(kept)},
       machine{{.saver = std::move(threads)}},
       graphs{machine, {{"held", held_graph(at)}}},
@@ -45,11 +45,13 @@ struct served {
     return read_run_request(members.with("assistant_id", "held").with("if_not_exists", "create"));
   }
   run_record create(value members = value::map()) {
-    return runs.create(thread, request(std::move(members)), {.assistant_id = "a", .graph_id = "held"});
+    return runs.create(thread, request(std::move(members)),
+                       {.assistant_id = "a", .graph_id = "held"});
   }
   run_outcome end_of(const run_record& run) {
     auto told = std::make_shared<std::promise<run_outcome>>();
-    runs.when_ended(run.thread_id, run.run_id, [told](const run_outcome& o) { told->set_value(o); });
+    runs.when_ended(run.thread_id, run.run_id,
+                    [told](const run_outcome& o) { told->set_value(o); });
     return told->get_future().get();
   }
   thread_record stored_thread() const {
@@ -126,8 +128,8 @@ BOOST_AUTO_TEST_CASE(an_interrupting_run_ends_the_others_and_keeps_what_they_did
   auto running = s.create(held_run());
   s.at->wait_for(1);
   auto waiting = s.create(free_run);
-  auto last = s.create(value::map({{"input", value::map({{"free", true}})},
-                                   {"multitask_strategy", "interrupt"}}));
+  auto last = s.create(
+    value::map({{"input", value::map({{"free", true}})}, {"multitask_strategy", "interrupt"}}));
   s.at->open();
   BOOST_TEST((s.end_of(waiting).run.status == run_status::interrupted));
   BOOST_TEST((s.end_of(running).run.status == run_status::interrupted));
@@ -162,9 +164,7 @@ BOOST_AUTO_TEST_CASE(a_run_is_cancelled_while_it_waits_or_runs_and_not_afterward
   s.at->open();
   BOOST_TEST((s.end_of(running).run.status == run_status::interrupted));
   BOOST_TEST((s.stored_thread().status == thread_status::interrupted)); // it has tasks to run
-  BOOST_TEST(status_of([&] {
-               s.runs.cancel(s.thread, running.run_id, cancel_action::interrupt);
-             })
+  BOOST_TEST(status_of([&] { s.runs.cancel(s.thread, running.run_id, cancel_action::interrupt); })
              == 404);
 }
 
@@ -193,10 +193,9 @@ BOOST_AUTO_TEST_CASE(a_stateless_run_leaves_no_thread_unless_it_is_to_keep_it) {
 BOOST_AUTO_TEST_CASE(a_thread_that_is_missing_is_made_only_on_demand) {
   served s;
   auto request = read_run_request(value::map({{"assistant_id", "held"}}));
-  BOOST_TEST(status_of([&] {
-               s.runs.create(s.thread, request, {.assistant_id = "a", .graph_id = "held"});
-             })
-             == 404);
+  BOOST_TEST(
+    status_of([&] { s.runs.create(s.thread, request, {.assistant_id = "a", .graph_id = "held"}); })
+    == 404);
   BOOST_TEST(!s.documents->get(document_kind::thread, s.thread).value());
 }
 
