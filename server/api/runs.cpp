@@ -45,12 +45,8 @@ http_whole create_run(const rooms& with, const api_call& call) {
 // Cancels a run whose reader is gone.
 std::function<void()> cancelling(const rooms& with, const run_record& run) {
   return [&with, thread = run.thread_id, id = run.run_id] {
-    with.runs.later([&with, thread, id] {
-      try {
-        with.runs.cancel(thread, id, cancel_action::interrupt);
-      } catch (const std::exception&) { // it has just ended
-      }
-    });
+    with.runs.later(
+      [&with, thread, id] { with.runs.cancel(thread, id, cancel_action::interrupt); });
   };
 }
 
@@ -218,13 +214,8 @@ http_whole cancel_runs(const rooms& with, const api_call& call) {
         those.push_back(run_record::of(found->body));
   }
   std::size_t cancelled = 0;
-  for (const auto& run : those) {
-    try {
-      with.runs.cancel(run.thread_id, run.run_id, action);
-      ++cancelled;
-    } catch (const refusal&) { // it has just ended
-    }
-  }
+  for (const auto& run : those)
+    cancelled += with.runs.cancel(run.thread_id, run.run_id, action) ? 1 : 0;
   if (cancelled == 0)
     throw refusal{404, "No runs found to cancel."};
   return {.status = 204};

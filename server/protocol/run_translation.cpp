@@ -77,7 +77,7 @@ run_translation::events run_translation::began() {
 void run_translation::open_namespace(const place& ns, events& out) {
   if (ns.empty() || open_.contains(ns))
     return;
-  auto last = ns.back();
+  const auto& last = ns.back();
   auto colon = last.find(':');
   auto name = last.substr(0, colon);
   open_.emplace(ns, name);

@@ -40,12 +40,6 @@ value with_members(const value& base, const value& over) {
 refusal no_run(const std::string& run_id) {
   return {404, "Run " + run_id + " not found"};
 }
-refusal nothing_to_cancel() {
-  return {
-    404, "No matching runs to cancel. Please verify the thread ID and run IDs are correct, and the "
-         "runs haven't been deleted or completed."};
-}
-
 work_queue::clock::time_point time_point_of(std::int64_t micros) {
   return work_queue::clock::time_point{std::chrono::microseconds{micros}};
 }
@@ -279,22 +273,23 @@ void run_service::advance(const std::string& thread_id) {
 
 // ---- ends that are asked for
 
-void run_service::cancel(const std::string& thread_id, const std::string& run_id,
+bool run_service::cancel(const std::string& thread_id, const std::string& run_id,
                          cancel_action action) {
   std::optional<run_record> ended;
-  without_conflict([&] {
+  bool is_known = without_conflict([&] {
     ended.reset();
     auto found = find_thread(thread_id);
     if (!found || std::ranges::find(found->thread.inflight, run_id) == found->thread.inflight.end())
-      throw nothing_to_cancel();
+      return false;
     auto& thread = found->thread;
     std::uint64_t revision = 0;
     auto run = get_run(thread_id, run_id, &revision);
     run.cancel = action;
     run.updated_at = time_text(now());
-    if (thread.running == run_id)
-      return commit(*documents_,
-                    {put(document_kind::run, run.document_id(), run.body(), revision)});
+    if (thread.running == run_id) {
+      commit(*documents_, {put(document_kind::run, run.document_id(), run.body(), revision)});
+      return true;
+    }
     std::erase(thread.inflight, run_id);
     run.status = run_status::interrupted;
     thread.status = thread.inflight.empty() ? thread_status::idle : thread_status::busy;
@@ -309,24 +304,24 @@ void run_service::cancel(const std::string& thread_id, const std::string& run_id
     }
     commit(*documents_, std::move(changes));
     ended = run;
+    return true;
   });
   auto hand = live(run_id);
-  if (!hand)
-    return;
-  if (ended)
-    return tell_ended(hand, {*ended});
+  if (!is_known || !hand)
+    return is_known;
+  if (ended) {
+    tell_ended(hand, {*ended});
+    return true;
+  }
   hand->cancel = action;
   hand->control.cancel();
+  return true;
 }
 
 void run_service::remove(const std::string& thread_id, const std::string& run_id) {
   auto run = get_run(thread_id, run_id);
-  if (!is_over(run.status)) {
-    try {
-      return cancel(thread_id, run_id, cancel_action::rollback); // it goes with its end
-    } catch (const refusal&) {                                   // it has just ended
-    }
-  }
+  if (!is_over(run.status) && cancel(thread_id, run_id, cancel_action::rollback))
+    return; // it goes with its end
   remove_checkpoints(run);
   std::vector<document_change> changes{removal(document_kind::run, run.document_id()),
                                        removal(document_kind::run_place, run_id)};

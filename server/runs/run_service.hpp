@@ -79,9 +79,8 @@ public:
                     const assistant_record& assistant,
                     const std::function<void(event_log& log)>& watch = {});
 
-  /// Asks for the end of a run that is pending or running.
-  /// Errors: throws refusal{404} for any other run.
-  void cancel(const std::string& thread_id, const std::string& run_id, cancel_action action);
+  /// Asks for the end of a run that is pending or running. False: there is no such run.
+  bool cancel(const std::string& thread_id, const std::string& run_id, cancel_action action);
 
   /// The events of a run: those after `after`, where they are kept, and those to come. A run that
   /// is over and was not resumable has none. Errors: throws refusal{404} for an unknown run.

@@ -1,6 +1,10 @@
 // work_queue: the threads.
 #include "server/runs/work_queue.hpp"
 
+#include "actors/log.hpp"
+
+#include <exception>
+#include <string>
 #include <utility>
 
 namespace troupe::server {
@@ -45,7 +49,11 @@ void work_queue::serve() {
       auto work = std::move(now_.front());
       now_.pop_front();
       lock.unlock();
-      work();
+      try {
+        work();
+      } catch (const std::exception& e) {
+        log_warning(std::string{"work of the server: "} + e.what());
+      }
       work = nullptr; // what it holds goes without the lock
       lock.lock();
     } else if (stops_) {
