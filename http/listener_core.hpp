@@ -13,6 +13,7 @@
 #include "http/served_stream.hpp"
 #include "http/tls_context.hpp"
 
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>

@@ -73,7 +73,8 @@ value filter_as_metadata(const value& filter) {
 
 value with_filter(const value& filter, const value& metadata) {
   auto out = metadata.is_map() ? metadata : value::map();
-  for (const auto& entry : filter_as_metadata(filter).entries())
+  auto wanted = filter_as_metadata(filter);
+  for (const auto& entry : wanted.entries())
     out = out.with(entry.key(), entry.val);
   return out;
 }
