@@ -1,4 +1,6 @@
 // to_sse: parts of a stream as server-sent events.
+#include "coordinator/sse_text.hpp"
+
 #include <troupe/run_stream.hpp>
 
 #include <algorithm>
@@ -76,6 +78,10 @@ std::string line_of(std::string_view name) {
 }
 
 } // namespace
+
+value client_form(const value& v) {
+  return plain(v);
+}
 
 std::string to_sse(const stream_part& part) {
   std::string out{"event: "};

@@ -1,4 +1,5 @@
 // Values to JSON text and nlohmann documents, and back.
+#include "graph/plain_json.hpp"
 #include "graph/value_builder.hpp"
 
 #include <troupe/json.hpp>
@@ -137,7 +138,10 @@ bool nests(const value& v) noexcept {
 
 class json_writer {
 public:
-  json_writer(std::string& out, int indent) : out_{out}, indent_{indent} {}
+  json_writer(std::string& out, int indent, json_form form = json_form::tagged)
+    : out_{out},
+      indent_{indent},
+      form_{form} {}
 
   void write(const value& v, std::size_t depth = 0) {
     switch (v.kind()) {
@@ -194,7 +198,7 @@ private:
 
   void write_map(const value& v, std::size_t depth) {
     check(depth);
-    if (is_dollar_map(v)) {
+    if (form_ == json_form::tagged && is_dollar_map(v)) {
       auto& entry = v.entries()[0];
       return write_member("$" + std::string{entry.key()}, entry.val, depth);
     }
@@ -242,6 +246,7 @@ private:
 
   std::string& out_;
   int indent_;
+  json_form form_;
 };
 
 // ---- reading text ---------------------------------------------------------------------------
@@ -433,6 +438,12 @@ json write_document(const value& v, std::size_t depth) {
 std::string to_json(const value& v, int indent) {
   std::string out;
   json_writer{out, indent}.write(v);
+  return out;
+}
+
+std::string to_plain_json(const value& v) {
+  std::string out;
+  json_writer{out, -1, json_form::plain}.write(v);
   return out;
 }
 

@@ -1,21 +1,22 @@
 // http_connection: one connection of a listener. It reads requests and writes answers.
 #include "http/listener_core.hpp"
+#include "http/request_head.hpp"
+#include "http/web_socket.hpp"
 
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/read.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <utility>
-
-#include <sys/socket.h>
 
 namespace troupe {
 
 namespace asio = boost::asio;
 namespace http = boost::beast::http;
 using boost::system::error_code;
+
+constexpr std::size_t read_bytes_max = 16u << 10; // of one read of the socket
 
 std::string_view http_asked::header(std::string_view name) const noexcept {
   auto found = std::ranges::find_if(headers, [name](const auto& h) { return h.first == name; });
@@ -25,20 +26,121 @@ bool http_asked::has(std::string_view name) const noexcept {
   return std::ranges::any_of(headers, [name](const auto& h) { return h.first == name; });
 }
 
-void http_connection::read_head() {
+http_connection::http_connection(const std::shared_ptr<http_listener::core>& of,
+                                 asio::ip::tcp::socket socket,
+                                 std::shared_ptr<asio::ssl::context> tls)
+  : listener_{of},
+    handler_{of->handler},
+    options_{of->options},
+    stream_{std::move(socket), std::move(tls)},
+    patience_{of->io},
+    beat_timer_{of->io},
+    buffer_{options_.header_bytes_max + limits::http_served_ahead_bytes_max + 2 * read_bytes_max} {
+  error_code failed;
+  auto peer = stream_.next_layer().remote_endpoint(failed);
+  if (!failed)
+    peer_ = peer.address().to_string();
+}
+
+http_connection::~http_connection() = default;
+
+// Closes the connection when this time passes first.
+void http_connection::expect_within(std::chrono::milliseconds patience) {
+  patience_.expires_after(patience);
+  patience_.async_wait([weak = weak_from_this()](error_code stopped) {
+    auto self = weak.lock();
+    if (!stopped && self && self->patience_.expiry() <= clock::now())
+      self->close();
+  });
+}
+
+void http_connection::expect_nothing() {
+  patience_.expires_at(clock::time_point::max());
+}
+
+// ---- reading ----------------------------------------------------------------------------------
+
+void http_connection::begin_reading() {
+  if (!stream_.is_secure())
+    return read_head();
+  expect_within(options_.read_timeout);
+  stream_.async_handshake(then(&http_connection::read_head));
+}
+
+void http_connection::read_head(error_code failed) {
+  if (failed)
+    return close();
   state_ = stage::asks;
   ++turn_;
+  searched_ = 0;
+  more_.clear();
+  answered_ = {};
+  gone_ = {};
+  expect_within(options_.read_timeout); // until the request is whole
+  if (!is_reading_)
+    look_for_head();
+}
+
+void http_connection::look_for_head() {
+  auto data = buffer_.data();
+  std::string_view bytes{static_cast<const char*>(data.data()), data.size()};
+  if (searched_ == 0 && bytes.starts_with("\r\n")) { // some clients end a body with it
+    buffer_.consume(2);
+    return look_for_head();
+  }
+  auto size = size_of_head(bytes, searched_);
+  searched_ = bytes.size();
+  if (size > options_.header_bytes_max || (size == 0 && bytes.size() > options_.header_bytes_max))
+    return refuse({.status = 431});
+  if (size > 0 && !is_unambiguous_head(bytes.substr(0, size)))
+    return refuse({.status = 400});
+  if (size > 0)
+    return parse_head(size);
+  if (bytes != "\r" && !may_begin_request(bytes))
+    return refuse({.status = 400});
+  read_some();
+}
+
+void http_connection::read_some() {
+  is_reading_ = true;
+  stream_.async_read_some(buffer_.prepare(read_bytes_max),
+                          [self = shared_from_this()](error_code failed, std::size_t count) {
+                            self->take_bytes(failed, count);
+                          });
+}
+
+void http_connection::take_bytes(error_code failed, std::size_t count) {
+  is_reading_ = false;
+  if (failed)
+    return close();
+  buffer_.commit(count);
+  asks() ? look_for_head() : watch();
+}
+
+// Reads ahead while an answer is awaited or sent, so that the peer's end is noticed.
+void http_connection::watch() {
+  if (!is_reading_ && !wants_socket_ && buffer_.size() <= limits::http_served_ahead_bytes_max)
+    read_some();
+}
+
+void http_connection::parse_head(std::size_t bytes) {
   parser_.emplace();
-  parser_->header_limit(static_cast<std::uint32_t>(options_.header_bytes_max));
+  parser_->header_limit(static_cast<std::uint32_t>(bytes));
   parser_->body_limit(options_.body_bytes_max);
-  stream_.expires_after(options_.read_timeout); // until the request is whole
-  http::async_read_header(stream_, buffer_, *parser_, then(&http_connection::take_head));
+  error_code failed;
+  auto used = parser_->put(asio::buffer(buffer_.data(), bytes), failed);
+  buffer_.consume(used);
+  if (!failed && !parser_->is_header_done())
+    failed = http::error::bad_field;
+  failed ? refuse(failed) : take_head();
 }
 
 http_asked http_connection::head_of() const {
   const auto& message = parser_->get();
   http_asked out{.method = std::string{message.method_string()},
-                 .target = std::string{message.target()}};
+                 .target = std::string{message.target()},
+                 .peer = peer_,
+                 .wants_socket = asks_for_socket(message)};
   for (const auto& field : message) {
     std::string name{field.name_string()};
     std::ranges::transform(name, name.begin(), [](char c) {
@@ -49,15 +151,15 @@ http_asked http_connection::head_of() const {
   return out;
 }
 
-void http_connection::take_head(error_code failed) {
-  if (failed)
-    return refuse(failed);
+void http_connection::take_head() {
   keeps_ = parser_->get().keep_alive();
   is_chunked_ = parser_->get().version() >= 11;
-  auto head = head_of();
-  if (auto no = handler_.screen(head))
-    return refuse(std::move(*no));
-  if (head.header("expect") == "100-continue") {
+  asked_ = head_of();
+  is_head_ = asked_.method == "HEAD";
+  wants_socket_ = asked_.wants_socket;
+  if (auto no = handler_.screen(asked_))
+    return refuse(*no);
+  if (asked_.header("expect") == "100-continue") {
     static constexpr std::string_view go_on = "HTTP/1.1 100 Continue\r\n\r\n";
     asio::async_write(stream_, asio::buffer(go_on), then(&http_connection::read_body));
   } else {
@@ -74,13 +176,12 @@ void http_connection::read_body(error_code failed) {
 void http_connection::take_body(error_code failed) {
   if (failed)
     return refuse(failed);
-  auto request = head_of();
-  request.body = std::move(parser_->get().body());
-  stream_.expires_never();
+  asked_.body = std::move(parser_->get().body()); // fields after the body are ignored
+  expect_nothing();
   state_ = stage::waits;
   watch();
   try {
-    handler_.answer(std::move(request), http_responder{*this});
+    handler_.answer(std::move(asked_), http_responder{*this});
   } catch (const std::exception&) { // a failure of one connection must not end the others
     send({.status = 500});
   }
@@ -88,18 +189,20 @@ void http_connection::take_body(error_code failed) {
 
 // Answers an invalid request, or one beyond its bounds.
 void http_connection::refuse(error_code why) {
-  int status = why == http::error::header_limit ? 431 : why == http::error::body_limit ? 413 : 400;
+  int status = why == http::error::header_limit || why == http::error::buffer_overflow ? 431
+               : why == http::error::body_limit                                        ? 413
+                                                                                       : 400;
   bool is_gone = why.category() != http::make_error_code(http::error::bad_method).category()
                  || why == http::error::end_of_stream || why == http::error::partial_message;
   is_gone ? close() : refuse(http_whole{.status = status});
 }
 
 // Refuses the request; bytes that the peer still sends are skipped.
-void http_connection::refuse(http_whole answer) {
+void http_connection::refuse(const http_whole& answer) {
   keeps_ = false;
   is_refused_ = true;
   state_ = stage::waits;
-  send(std::move(answer));
+  send(answer);
 }
 
 // Closing a socket while received bytes wait in it would discard the answer, so they are read
@@ -108,72 +211,102 @@ void http_connection::pass_over(error_code failed) {
   if (failed)
     return close();
   buffer_.clear();
-  stream_.async_read_some(buffer_.prepare(16u << 10), then(&http_connection::pass_over));
-}
-
-// Notices, while waiting for an answer, that the peer is gone.
-void http_connection::watch() {
-  if (std::exchange(is_watched_, true))
-    return;
-  stream_.socket().async_wait(
-    asio::ip::tcp::socket::wait_read, [self = shared_from_this()](error_code no) {
-      self->is_watched_ = false;
-      if (no || self->state_ == stage::asks)
-        return;
-      char byte = 0;
-      auto got = ::recv(self->stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-      if (got < 0 && (errno == EAGAIN || errno == EINTR))
-        self->watch(); // these bytes were the request, which is read by now
-      else if (got <= 0)
-        self->close();
-    });
+  stream_.async_read_some(buffer_.prepare(read_bytes_max), then(&http_connection::pass_over));
 }
 
 void http_connection::close() {
+  auto self = shared_from_this(); // the listener may hold the last handle
   error_code ignored;
-  quiet_timer_.cancel();
-  ignored = stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
-  stream_.close();
+  patience_.cancel();
+  beat_timer_.cancel();
+  socket_.reset();
+  auto& socket = stream_.next_layer();
+  ignored = socket.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
+  ignored = socket.close(ignored);
+  say_status(499);
+  if (auto gone = std::exchange(gone_, {}))
+    gone();
   if (auto listener = listener_.lock())
-    listener->forget(shared_from_this());
+    listener->forget(self);
 }
 
-// ---- answering ------------------------------------------------------------------------------
+// Closes the connection after the last byte of an answer.
+void http_connection::finish() {
+  if (!stream_.is_secure())
+    return close();
+  expect_within(options_.write_timeout);
+  stream_.async_shutdown([self = shared_from_this()](error_code) { self->close(); });
+}
 
-std::string http_connection::status_line(int status) const {
+void http_connection::end_stream() {
+  if (is_streaming())
+    end();
+  else if (socket_)
+    socket_->close(1001, "the server ends");
+}
+
+void http_connection::cut() {
+  if (state_ != stage::speaks)
+    gone_ = {};
+  close();
+}
+
+// ---- answering --------------------------------------------------------------------------------
+
+void http_connection::with(http_headers more, std::function<void(int)> answered) {
+  more_ = std::move(more);
+  answered_ = std::move(answered);
+}
+
+void http_connection::say_status(int status) {
+  if (auto answered = std::exchange(answered_, {}))
+    answered(status);
+}
+
+std::string http_connection::head_text(int status, const http_headers& headers) {
   auto reason = http::obsolete_reason(static_cast<http::status>(status));
   std::string out = "HTTP/1.1 " + std::to_string(status) + ' ' + std::string{reason} + "\r\n";
-  return keeps_ ? out : out + "Connection: close\r\n";
+  if (!keeps_)
+    out += "Connection: close\r\n";
+  auto add = [&out](const http_headers& all) {
+    for (const auto& [name, text] : all)
+      out += name + ": " + text + "\r\n";
+  };
+  add(headers);
+  add(more_);
+  say_status(status);
+  return out;
 }
 
-void http_connection::send(http_whole answer) {
+void http_connection::send(const http_whole& answer) {
   if (is_answered())
     return;
-  auto text = status_line(answer.status);
-  for (const auto& [name, what] : answer.headers)
-    text += name + ": " + what + "\r\n";
+  auto text = head_text(answer.status, answer.headers);
   if (answer.status != 204)
     text += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
-  text += "\r\n" + answer.body;
+  text += "\r\n";
+  if (!is_head_)
+    text += answer.body;
   state_ = stage::ends;
+  gone_ = {};
   write(std::move(text));
 }
 
-void http_connection::begin(const http_headers& headers, std::string quiet) {
+void http_connection::begin(int status, const http_headers& headers, http_beat beat) {
   if (is_answered())
     return;
   keeps_ = keeps_ && is_chunked_;
-  auto text = status_line(200);
-  for (const auto& [name, what] : headers)
-    text += name + ": " + what + "\r\n";
+  auto text = head_text(status, headers);
   text += is_chunked_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n";
   state_ = stage::streams;
-  quiet_ = std::move(quiet);
+  beat_ = std::move(beat);
   write(std::move(text));
+  if (beat_.is_steady)
+    beat_after();
 }
 
 void http_connection::piece(const std::string& bytes) {
-  if (!is_streaming() || bytes.empty())
+  if (!is_streaming() || bytes.empty() || is_head_)
     return;
   if (!is_chunked_)
     return write(bytes);
@@ -186,17 +319,41 @@ void http_connection::end() {
   if (!is_streaming())
     return;
   state_ = stage::ends;
-  write(is_chunked_ ? "0\r\n\r\n" : "");
+  gone_ = {};
+  beat_timer_.cancel();
+  write(is_chunked_ && !is_head_ ? "0\r\n\r\n" : "");
 }
 
-void http_connection::say_when_quiet() {
-  quiet_timer_.expires_after(options_.quiet_max);
-  quiet_timer_.async_wait([weak = weak_from_this()](error_code stopped) {
+void http_connection::beat_after() {
+  if (beat_.text.empty())
+    return;
+  beat_timer_.expires_after(beat_.every);
+  beat_timer_.async_wait([weak = weak_from_this(), turn = turn_](error_code stopped) {
     auto self = weak.lock();
-    if (!stopped && self && self->is_streaming())
-      self->piece(self->quiet_);
+    if (stopped || !self || !self->is_streaming() || !self->is_open() || self->turn_ != turn)
+      return;
+    self->piece(self->beat_.text);
+    if (self->beat_.is_steady)
+      self->beat_after();
   });
 }
+
+void http_connection::upgrade(http_socket_handler handler, const http_headers& headers) {
+  if (is_answered())
+    return;
+  if (!wants_socket_ || buffer_.size() > 0) { // no frame may come before the answer
+    keeps_ = false;
+    return send({.status = wants_socket_ ? 400 : 426});
+  }
+  state_ = stage::speaks;
+  gone_ = handler.gone;
+  auto all = headers;
+  all.insert(all.end(), more_.begin(), more_.end());
+  say_status(101);
+  socket_ = begin_web_socket(*this, stream_, parser_->get(), all, std::move(handler));
+}
+
+// ---- writing ----------------------------------------------------------------------------------
 
 void http_connection::write(std::string bytes) {
   if (is_streaming() && unsent_bytes_ + bytes.size() > options_.unsent_bytes_max)
@@ -208,17 +365,17 @@ void http_connection::write(std::string bytes) {
 }
 
 void http_connection::write_next() {
-  stream_.expires_after(options_.write_timeout);
+  expect_within(options_.write_timeout);
   auto left = asio::buffer(unsent_.front()) + sent_;
-  stream_.async_write_some(left, [self = shared_from_this()](error_code failed, std::size_t n) {
-    self->sent_ += n;
-    self->written(failed);
+  stream_.async_write_some(left, [self = shared_from_this()](error_code failed, std::size_t count) {
+    self->take_written(count, failed);
   });
 }
 
-void http_connection::written(error_code failed) {
+void http_connection::take_written(std::size_t count, error_code failed) {
   if (failed)
     return close();
+  sent_ += count;
   if (sent_ < unsent_.front().size())
     return write_next();
   sent_ = 0;
@@ -228,14 +385,14 @@ void http_connection::written(error_code failed) {
     return write_next();
   if (is_refused_ && !is_draining()) { // as long as the write's time-out
     state_ = stage::asks;
-    failed = stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, failed);
+    failed = stream_.next_layer().shutdown(asio::ip::tcp::socket::shutdown_send, failed);
     return pass_over(failed);
   }
-  stream_.expires_never();
-  if (state_ == stage::streams)
-    say_when_quiet();
+  expect_nothing();
+  if (state_ == stage::streams && !beat_.is_steady)
+    beat_after();
   else if (state_ == stage::ends)
-    keeps_ && !is_draining() ? read_head() : close();
+    keeps_ && !is_draining() ? read_head() : finish();
 }
 
 } // namespace troupe

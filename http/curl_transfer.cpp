@@ -1,6 +1,7 @@
 // curl_transfer: options and callbacks of libcurl's easy interface.
 #include "http/curl_transfer.hpp"
 
+#include <netdb.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -83,7 +84,11 @@ void curl_transfer::set_up() {
   set(CURLOPT_URL, request.url.c_str());
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_HEADEROPT, static_cast<long>(CURLHEADER_SEPARATE)); // keys must not reach proxies
-  if (!request.proxy.empty()) {
+  if (request.may_connect) {
+    set(CURLOPT_FRESH_CONNECT, 1L); // another request's address was not asked for
+    set(CURLOPT_FORBID_REUSE, 1L);
+    set(CURLOPT_PROXY, "");
+  } else if (!request.proxy.empty()) {
     set(CURLOPT_PROXY, request.proxy.c_str());
     set(CURLOPT_NOPROXY, ""); // also for hosts that the environment excepts
   }
@@ -191,8 +196,27 @@ std::size_t curl_transfer::on_body(char* data, std::size_t, std::size_t size, vo
   }
 }
 
+bool curl_transfer::may_connect(const curl_sockaddr& address) noexcept {
+  const auto& allows = transfer_->request().may_connect;
+  if (!allows)
+    return true;
+  try {
+    char text[NI_MAXHOST] = {};
+    auto unknown = ::getnameinfo(&address.addr, address.addrlen, text, sizeof text, nullptr, 0,
+                                 NI_NUMERICHOST);
+    if (unknown == 0 && allows(text))
+      return true;
+    refused_address_ = text; // another address of the host may be allowed
+  } catch (...) {            // counts as false
+  }
+  return false;
+}
+
 curl_socket_t curl_transfer::on_socket(void* self, curlsocktype, curl_sockaddr* address) noexcept {
-  static_cast<curl_transfer*>(self)->tell_(curl_event::looked_up);
+  auto& me = *static_cast<curl_transfer*>(self);
+  me.tell_(curl_event::looked_up);
+  if (!me.may_connect(*address))
+    return CURL_SOCKET_BAD;
   return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
@@ -242,6 +266,9 @@ std::optional<http_error> curl_transfer::outcome(CURLcode code) const {
     return http_error{http_fault::broken, url, "no HTTP response"};
   }
   auto fault = fault_of(code);
+  if (fault == http_fault::no_connection && !refused_address_.empty())
+    return http_error{http_fault::not_sent, url,
+                      "the host's address " + refused_address_ + " may not be connected to"};
   if (fault == http_fault::timed_out)
     return http_error{fault, url, "no connection in time"};
   bool detailed = fault == http_fault::no_connection || fault == http_fault::untrusted;

@@ -54,6 +54,7 @@ private:
   bool take_header(std::string_view line);
   std::size_t take_body(std::string_view piece);
   bool fail(http_fault fault, std::string_view what);
+  bool may_connect(const curl_sockaddr& address) noexcept;
 
   static std::size_t on_header(char* data, std::size_t, std::size_t size, void* self) noexcept;
   static std::size_t on_body(char* data, std::size_t, std::size_t size, void* self) noexcept;
@@ -75,6 +76,7 @@ private:
   bool waits_ = false; // for its reader
   std::optional<deadline> expected_;
   std::optional<http_error> failure_;
+  std::string refused_address_;
 };
 
 } // namespace troupe

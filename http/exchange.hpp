@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,6 +41,10 @@ public:
   std::string proxy;
   http_timeouts timeouts;
   std::size_t body_bytes_max = limits::http_body_bytes_default; ///< of the response
+  /// Whether an address may be connected to, numeric and as the host's name was resolved; empty
+  /// allows all. With it, the request uses no proxy and no connection of another request.
+  /// Thread: the loop's. Must be short; an exception counts as false.
+  std::function<bool(const std::string& address)> may_connect{};
 };
 
 /// Shape:  names of headers are in lower case.

@@ -1,6 +1,8 @@
 // http_listener: accepting connections, draining, and stopping.
 #include "http/listener_core.hpp"
+#include "http/web_socket.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <utility>
 
@@ -26,9 +28,11 @@ void http_listener::core::accept() {
     }
     error_code ignored;
     ignored = socket.set_option(tcp::no_delay{true}, ignored);
-    auto one = std::make_shared<http_connection>(shared_from_this(), std::move(socket));
+    auto context = tls ? tls->get(tls_context::clock::now(), options.report) : nullptr;
+    auto one = std::make_shared<http_connection>(shared_from_this(), std::move(socket),
+                                                 std::move(context));
     open.insert(one);
-    one->read_head();
+    one->begin_reading();
     is_full = open.size() >= options.connections_max;
     if (!is_full)
       accept();
@@ -54,6 +58,12 @@ void http_listener::core::drain() {
   for (const auto& one : idle)
     if (one->asks())
       one->close();
+}
+
+void http_listener::core::end_streams() {
+  auto all = open; // a copy, since each may remove itself
+  for (const auto& one : all)
+    one->end_stream();
 }
 
 http_listener::http_listener(const http_listener_options& options, http_handler handler)
@@ -92,7 +102,7 @@ http_listener::~http_listener() {
     core->retry.cancel();
     auto open = core->open; // a copy, since each removes itself
     for (const auto& one : open)
-      one->close();
+      one->cut();
     core->io.stop();
   });
   core_->thread.join();
@@ -102,6 +112,10 @@ http_listener::~http_listener() {
 bool http_listener::drain(std::chrono::milliseconds at_most) {
   asio::post(core_->io, [core = core_.get()] { core->drain(); });
   return core_->is_drained.wait_for(at_most) == std::future_status::ready;
+}
+
+void http_listener::end_streams() {
+  asio::post(core_->io, [core = core_.get()] { core->end_streams(); });
 }
 
 std::uint16_t http_listener::port() const noexcept {
@@ -117,6 +131,7 @@ bool is_loopback_address(const std::string& address) noexcept {
 
 struct http_responder::last_one {
   http_connection::address to;
+  std::atomic<bool> is_answered = false; // a handle has called send() or end()
 
   explicit last_one(http_connection::address a) : to{std::move(a)} {}
   last_one(const last_one&) = delete;
@@ -133,11 +148,18 @@ http_responder::http_responder(http_connection& to)
   : held_{std::make_shared<last_one>(to.here())} {}
 
 void http_responder::send(http_whole answer) const {
+  held_->is_answered = true;
   http_connection::post(held_->to, [answer = std::move(answer)](auto& c) { c.send(answer); });
 }
 void http_responder::begin(http_headers headers, std::string quiet) const {
   auto what = [headers = std::move(headers), quiet = std::move(quiet)](http_connection& c) {
-    c.begin(headers, quiet);
+    c.begin(200, headers, {.text = quiet, .every = c.options().quiet_max});
+  };
+  http_connection::post(held_->to, std::move(what));
+}
+void http_responder::start(int status, http_headers headers, http_beat beat) const {
+  auto what = [status, headers = std::move(headers), beat = std::move(beat)](http_connection& c) {
+    c.begin(status, headers, beat);
   };
   http_connection::post(held_->to, std::move(what));
 }
@@ -145,7 +167,58 @@ void http_responder::piece(std::string bytes) const {
   http_connection::post(held_->to, [bytes = std::move(bytes)](auto& c) { c.piece(bytes); });
 }
 void http_responder::end() const {
+  held_->is_answered = true;
   http_connection::post(held_->to, [](auto& c) { c.end(); });
+}
+void http_responder::with(http_headers more, std::function<void(int)> answered) const {
+  auto what = [more = std::move(more), answered = std::move(answered)](http_connection& c) {
+    c.with(more, answered);
+  };
+  http_connection::post(held_->to, std::move(what));
+}
+void http_responder::upgrade(http_socket_handler handler, http_headers headers) const {
+  held_->is_answered = true;
+  auto what = [handler = std::move(handler), headers = std::move(headers)](http_connection& c) {
+    c.upgrade(handler, headers);
+  };
+  http_connection::post(held_->to, std::move(what));
+}
+
+void http_responder::when_gone(std::function<void()> gone) const {
+  std::weak_ptr<last_one> held = held_;
+  auto unless_answered = [held, gone = std::move(gone)] {
+    if (auto one = held.lock(); one && !one->is_answered)
+      gone();
+  };
+  auto listener = held_->to.listener.lock();
+  if (!listener)
+    return;
+  asio::post(listener->io, [to = held_->to, unless_answered] {
+    auto connection = to.connection.lock();
+    if (connection && connection->is_open() && connection->here().turn == to.turn)
+      connection->when_gone(unless_answered);
+    else
+      unless_answered();
+  });
+}
+
+struct http_socket::place {
+  http_connection::address at;
+};
+
+http_socket::http_socket(http_connection& of) : at_{std::make_shared<const place>(of.here())} {}
+
+void http_socket::send(std::string text) const {
+  http_connection::post(at_->at, [text = std::move(text)](http_connection& c) {
+    if (c.socket())
+      c.socket()->send(text);
+  });
+}
+void http_socket::close(std::uint16_t code, std::string reason) const {
+  http_connection::post(at_->at, [code, reason = std::move(reason)](http_connection& c) {
+    if (c.socket())
+      c.socket()->close(code, reason);
+  });
 }
 
 } // namespace troupe

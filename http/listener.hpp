@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +23,8 @@ struct http_asked {
   std::string target;
   http_headers headers = {};
   std::string body = {};
+  std::string peer = {};     ///< the address of the client, numeric
+  bool wants_socket = false; ///< asks for a WebSocket: http_responder::upgrade()
 
   /// Empty when the header is missing.
   std::string_view header(std::string_view name) const noexcept;
@@ -37,6 +40,22 @@ struct http_whole {
 
 class http_connection;
 
+/// A text that a stream sends again and again, so that its peer sees that it is there.
+struct http_beat {
+  std::string text = {}; ///< nothing is sent when it is empty
+  std::chrono::milliseconds every = limits::http_served_quiet_max;
+  bool is_steady = false; ///< also while the stream sends other bytes; else after silence alone
+};
+
+class http_socket;
+
+/// The events of a WebSocket. Called on the listener's thread; must be short, and not throw.
+struct http_socket_handler {
+  std::function<void(http_socket socket)> opened = {};
+  std::function<void(std::string text)> text = {}; ///< a message of the peer
+  std::function<void()> gone = {};                 ///< last, once: however the socket ended
+};
+
 /// The place to answer a request: by send(), or by begin(), any number of pieces, and end(). A
 /// handle; when the last one is dropped without an answer, the answer is status 500.
 /// Thread: any. A late answer, or one to a peer that is gone, is dropped.
@@ -47,12 +66,44 @@ public:
   void send(http_whole answer) const;
   /// Status 200. `quiet` is sent whenever nothing was sent for http_listener_options::quiet_max.
   void begin(http_headers headers, std::string quiet) const;
+  /// As begin(), with a status and a beat. A request with method HEAD gets the head alone.
+  void start(int status, http_headers headers, http_beat beat = {}) const;
   void piece(std::string bytes) const;
   void end() const;
+
+  /// Calls `gone` once, when the peer has closed the connection before the answer's end; not after
+  /// end() or send(), and not when the listener ends. A later call replaces the function.
+  /// Thread: of `gone`: the listener's. It must be short, and not throw.
+  void when_gone(std::function<void()> gone) const;
+  /// Headers that the answer has besides its own, and a function that gets the status when the
+  /// answer begins: 499 when the connection ended first. Replaces those of an earlier call.
+  /// Thread: of `answered`: the listener's. It must be short, and not throw.
+  void with(http_headers more, std::function<void(int status)> answered) const;
+
+  /// Answers a request with `wants_socket` by a WebSocket.
+  /// Shape:  `headers` are those of the answer.
+  void upgrade(http_socket_handler handler, http_headers headers = {}) const;
 
 private:
   struct last_one;
   std::shared_ptr<last_one> held_;
+};
+
+/// A WebSocket of a listener. A handle: dropping it does not close the socket.
+/// Thread: any. Messages to a peer that is gone are dropped.
+class http_socket {
+public:
+  explicit http_socket(http_connection& of);
+
+  /// Sends a text message. Above http_listener_options::unsent_bytes_max, the socket is closed.
+  void send(std::string text) const;
+  /// Closes the socket after the messages that were sent.
+  /// Shape:  `code` as RFC 6455, 7.4: 1000 for an orderly end. `reason` at most 123 bytes.
+  void close(std::uint16_t code = 1000, std::string reason = {}) const;
+
+private:
+  struct place;
+  std::shared_ptr<const place> at_;
 };
 
 /// Both functions are called on the thread that carries all connections, and must be short.
@@ -61,6 +112,13 @@ struct http_handler {
   /// the connection is closed afterwards.
   std::function<std::optional<http_whole>(const http_asked& head)> screen;
   std::function<void(http_asked request, http_responder to)> answer;
+};
+
+/// A certificate and its key, in PEM. Changed files count from the next connection on; with files
+/// that do not fit, the certificate before stays.
+struct http_tls_files {
+  std::filesystem::path certificate; ///< may be followed by intermediate certificates
+  std::filesystem::path key;
 };
 
 struct http_listener_options {
@@ -77,13 +135,21 @@ struct http_listener_options {
   std::size_t unsent_bytes_max = limits::http_served_unsent_bytes_max;
   /// The longest silence of a stream; then `quiet` is sent.
   std::chrono::milliseconds quiet_max = limits::http_served_quiet_max;
+  std::size_t socket_message_bytes_max = limits::http_socket_message_bytes_max; ///< closed above
+  /// A WebSocket whose peer sends nothing for this long is closed; it is pinged after half of it.
+  std::chrono::milliseconds socket_idle = limits::http_socket_idle;
+  std::optional<http_tls_files> tls = std::nullopt; ///< speaks TLS 1.2 or newer
+  /// Gets a line when changed TLS files do not fit. Called on the listener's thread.
+  std::function<void(const std::string& line)> report = {};
 };
 
 /// Whether a numeric address is a loopback address of this host; false for other texts.
 bool is_loopback_address(const std::string& address) noexcept;
 
 /// Listens during its lifetime.
-/// Errors: throws error{invalid_config} for an invalid address, or one that is taken.
+/// Errors: throws error{invalid_config} for an invalid address, one that is taken, or TLS files
+/// that
+///         do not fit.
 class http_listener {
 public:
   http_listener(const http_listener_options& options, http_handler handler);
@@ -96,6 +162,8 @@ public:
   /// all answers were sent.
   /// Blocks: at most this long.
   bool drain(std::chrono::milliseconds at_most);
+  /// Ends all streams in good order, as their end() would, and closes WebSockets with code 1001.
+  void end_streams();
 
   std::uint16_t port() const noexcept;
 

@@ -1,19 +1,24 @@
-// listener_core: the acceptor of a listener and its connections. Only the listener's two sources
+// listener_core: the acceptor of a listener and its connections. Only the listener's sources
 // include this; no other file of the library sees Beast.
 //
 // Invariants:
 //  - sockets, timers and written bytes belong to the one thread; handles post to it.
-//  - a connection reads a request only when the one before is answered in full.
+//  - a connection parses a request only when the one before is answered in full.
+//  - one read of the socket is open at most. While an answer is awaited or streamed, it reads
+//  ahead:
+//    its failure shows that the peer is gone.
 #pragma once
 
 #include "http/listener.hpp"
+#include "http/served_stream.hpp"
+#include "http/tls_context.hpp"
 
+#include <boost/asio/dispatch.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
@@ -28,12 +33,20 @@
 
 namespace troupe {
 
+class web_socket;
+using served_parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+using served_request = boost::beast::http::request<boost::beast::http::string_body>;
+
 struct http_listener::core : std::enable_shared_from_this<core> {
-  core(const http_listener_options& o, http_handler h) : options{o}, handler{std::move(h)} {}
+  core(const http_listener_options& o, http_handler h) : options{o}, handler{std::move(h)} {
+    if (options.tls)
+      tls.emplace(*options.tls);
+  }
 
   void accept();
   void forget(const std::shared_ptr<http_connection>& gone);
   void drain();
+  void end_streams();
 
   const http_listener_options options;
   const http_handler handler;
@@ -43,6 +56,7 @@ struct http_listener::core : std::enable_shared_from_this<core> {
   boost::asio::ip::tcp::acceptor acceptor{io};
   boost::asio::ip::tcp::endpoint at; // the address it listens at
   boost::asio::steady_timer retry{io};
+  std::optional<tls_context> tls;
   std::set<std::shared_ptr<http_connection>> open;
   bool is_full = false; // accepts again when a connection ends
   bool drains = false;  // connections are closed after their answers
@@ -53,15 +67,19 @@ struct http_listener::core : std::enable_shared_from_this<core> {
 
 class http_connection : public std::enable_shared_from_this<http_connection> {
 public:
-  http_connection(std::shared_ptr<http_listener::core> of, boost::asio::ip::tcp::socket socket)
-    : listener_{of},
-      handler_{of->handler},
-      options_{of->options},
-      stream_{std::move(socket)},
-      quiet_timer_{of->io} {}
+  using clock = std::chrono::steady_clock;
 
-  void read_head();
+  http_connection(const std::shared_ptr<http_listener::core>& of,
+                  boost::asio::ip::tcp::socket socket,
+                  std::shared_ptr<boost::asio::ssl::context> tls);
+  ~http_connection();
+
+  void begin_reading();
   void close();
+  /// Ends a stream in good order, or closes the WebSocket.
+  void end_stream();
+  /// Closes the connection because the listener ends.
+  void cut();
 
   // -- called by handles, on any thread; `turn`: the number of the answer
 
@@ -77,27 +95,33 @@ public:
     auto self = to.connection.lock();
     if (!listener || !self)
       return;
-    boost::asio::post(listener->io, [self = std::move(self), turn = to.turn,
-                                     what = std::move(what)] {
-      if (self->turn_ == turn && self->state_ != stage::asks && self->stream_.socket().is_open())
-        what(*self);
-    });
+    boost::asio::post(listener->io,
+                      [self = std::move(self), turn = to.turn, what = std::move(what)] {
+                        if (self->turn_ == turn && self->state_ != stage::asks && self->is_open())
+                          what(*self);
+                      });
   }
 
   // -- on the thread
 
   address here() { return {listener_, weak_from_this(), turn_}; }
+  const http_listener_options& options() const noexcept { return options_; }
 
-  void send(http_whole answer);
-  void begin(const http_headers& headers, std::string quiet);
+  void with(http_headers more, std::function<void(int)> answered);
+  void send(const http_whole& answer);
+  void begin(int status, const http_headers& headers, http_beat beat);
   void piece(const std::string& bytes);
   void end();
+  void upgrade(http_socket_handler handler, const http_headers& headers);
+  void when_gone(std::function<void()> gone) { gone_ = std::move(gone); }
+  web_socket* socket() const noexcept { return socket_.get(); }
+  bool is_open() const { return stream_.next_layer().is_open(); }
   bool is_answered() const noexcept { return state_ != stage::waits; }
   bool is_streaming() const noexcept { return state_ == stage::streams; }
   bool asks() const noexcept { return state_ == stage::asks; }
 
 private:
-  enum class stage : std::uint8_t { asks, waits, streams, ends };
+  enum class stage : std::uint8_t { asks, waits, streams, ends, speaks };
 
   auto then(void (http_connection::*act)(boost::system::error_code)) {
     return [self = shared_from_this(), act](boost::system::error_code failed, auto...) {
@@ -108,35 +132,54 @@ private:
     auto listener = listener_.lock();
     return !listener || listener->drains;
   }
+  void expect_within(std::chrono::milliseconds patience);
+  void expect_nothing();
+  void read_head(boost::system::error_code failed = {});
+  void look_for_head();
+  void read_some();
+  void take_bytes(boost::system::error_code failed, std::size_t count);
+  void parse_head(std::size_t bytes);
   http_asked head_of() const;
-  void take_head(boost::system::error_code failed);
+  void take_head();
   void read_body(boost::system::error_code failed);
   void take_body(boost::system::error_code failed);
   void refuse(boost::system::error_code why);
-  void refuse(http_whole answer);
+  void refuse(const http_whole& answer);
   void pass_over(boost::system::error_code failed);
-  void answer();
   void watch();
-  void say_when_quiet();
-  std::string status_line(int status) const;
+  void finish();
+  void beat_after();
+  void say_status(int status);
+  std::string head_text(int status, const http_headers& headers);
   void write(std::string bytes);
   void write_next();
-  void written(boost::system::error_code failed);
+  void take_written(std::size_t count, boost::system::error_code failed);
 
   const std::weak_ptr<http_listener::core> listener_;
   const http_handler& handler_;          // of the listener
   const http_listener_options& options_; // of the listener, too
-  boost::beast::tcp_stream stream_;
-  boost::asio::steady_timer quiet_timer_;
+  served_stream stream_;
+  std::string peer_;
+  boost::asio::steady_timer patience_; // for the request, or for the write
+  boost::asio::steady_timer beat_timer_;
   boost::beast::flat_buffer buffer_;
-  std::optional<boost::beast::http::request_parser<boost::beast::http::string_body>> parser_;
+  std::optional<served_parser> parser_;
+  http_asked asked_;
   stage state_ = stage::asks;
   std::uint64_t turn_ = 0;
   bool keeps_ = true;
-  bool is_watched_ = false;
+  bool is_reading_ = false;
   bool is_refused_ = false;
   bool is_chunked_ = false;
-  std::string quiet_;
+  bool wants_socket_ = false;
+  bool is_head_ = false;     // the method; the answer has no body
+  std::size_t searched_ = 0; // bytes of the buffer without a head's end
+  // of the answer
+  http_beat beat_;
+  http_headers more_;
+  std::function<void(int)> answered_;
+  std::function<void()> gone_;
+  std::shared_ptr<web_socket> socket_;
   std::deque<std::string> unsent_;
   std::size_t sent_ = 0; // bytes of the first one
   std::size_t unsent_bytes_ = 0;

@@ -327,6 +327,27 @@ result<postgres_rows> postgres_connection::ask(const postgres_statement& stateme
   return std::move(answers->back());
 }
 
+result<bool> postgres_connection::wait_for_notification(int stop,
+                                                        std::chrono::milliseconds timeout) {
+  if (!is_usable())
+    return *why_;
+  auto* c = connection_.get();
+  auto take_all = [c] {
+    auto found = false;
+    for (auto* one = PQnotifies(c); one; one = PQnotifies(c), found = true)
+      PQfreemem(one);
+    return found;
+  };
+  if (take_all()) // arrived with an answer
+    return true;
+  pollfd at[] = {{PQsocket(c), POLLIN, 0}, {stop, POLLIN, 0}};
+  if (poll(at, 2, static_cast<int>(timeout.count())) <= 0 || at[0].revents == 0)
+    return false;
+  if (PQconsumeInput(c) != 1)
+    return lost(first_line(PQerrorMessage(c)));
+  return take_all();
+}
+
 // ---- failing ------------------------------------------------------------------------------------
 
 error postgres_connection::fail(postgres_failure kind, error why) {

@@ -62,6 +62,11 @@ public:
   result<postgres_rows> ask(const postgres_statement& statement,
                             const postgres_params& params = {});
 
+  /// Waits for a notification of a channel that this connection listens to (LISTEN), for at most
+  /// `timeout`, or until `stop`, a descriptor, can be read. Whether there was a notification.
+  /// Nothing may be queued.
+  result<bool> wait_for_notification(int stop, std::chrono::milliseconds timeout);
+
   bool is_usable() const noexcept { return failure_ == postgres_failure::none; }
   /// Whether it is usable, outside a transaction and without an answer to wait for.
   bool is_idle() const noexcept {

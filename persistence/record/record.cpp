@@ -67,6 +67,8 @@ std::string_view to_string(record_kind kind) noexcept {
     case record_kind::item: return "store's item";
     case record_kind::item_end: return "store's end";
     case record_kind::vector: return "store's vector";
+    case record_kind::document: return "document";
+    case record_kind::document_index: return "document's index";
   }
   return "unknown";
 }

@@ -28,6 +28,8 @@ enum class record_kind : std::uint8_t {
   item = 35,
   item_end = 36,
   vector = 37,
+  document = 38, // from here on: the server's
+  document_index = 39,
 };
 
 /// The transformations of a payload, compression first. Storage format: append only.

@@ -1,13 +1,9 @@
 // The listener: framing, bounds and time-outs, byte by byte.
 #include "http/listener.hpp"
+#include "tests/fixtures/raw_client.hpp"
 
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
-
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <future>
@@ -22,50 +18,6 @@ namespace {
 
 namespace data = boost::unit_test::data;
 using std::chrono::milliseconds;
-
-// A client that sends the given bytes.
-class raw_client {
-public:
-  explicit raw_client(std::uint16_t port) : fd_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
-    sockaddr_in at{};
-    at.sin_family = AF_INET;
-    at.sin_port = htons(port);
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    BOOST_REQUIRE(::connect(fd_, reinterpret_cast<sockaddr*>(&at), sizeof at) == 0);
-  }
-  raw_client(const raw_client&) = delete;
-  raw_client& operator=(const raw_client&) = delete;
-  ~raw_client() { ::close(fd_); }
-
-  void say(std::string_view text) const {
-    BOOST_REQUIRE(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL)
-                  == static_cast<ssize_t>(text.size()));
-  }
-  // The bytes that arrive up to and with these words.
-  std::string hear(std::string_view words) {
-    std::size_t at = 0;
-    while ((at = heard_.find(words)) == heard_.npos)
-      BOOST_REQUIRE(read_some());
-    auto out = heard_.substr(0, at + words.size());
-    heard_.erase(0, at + words.size());
-    return out;
-  }
-  std::string hear_all() {
-    while (read_some()) {}
-    return std::move(heard_);
-  }
-
-private:
-  bool read_some() {
-    char buffer[4096];
-    auto n = ::recv(fd_, buffer, sizeof buffer, 0);
-    if (n > 0)
-      heard_.append(buffer, static_cast<std::size_t>(n));
-    return n > 0;
-  }
-  int fd_;
-  std::string heard_;
-};
 
 constexpr const char* ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 

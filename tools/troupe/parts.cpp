@@ -55,6 +55,16 @@ const sqlite_part& load_sqlite() {
   return part;
 }
 
+const server_part& load_server() {
+  static const auto& part = part_of<server_part>("libtroupe-cli-server.so");
+  return part;
+}
+
+void add_serve(CLI::App& app, chosen_command& chosen) {
+  add_command(app, "serve", "Serve graphs over HTTP, for the clients of LangGraph's Agent Server",
+              [&chosen](CLI::App* command) { load_server().define_serve(command, chosen); });
+}
+
 void add_chat(CLI::App& app, chosen_command& chosen) {
   add_command(app, "chat", "Talk with a graph that has messages",
               [&chosen](CLI::App* command) { load_agents().define_chat(command, chosen); });

@@ -71,6 +71,12 @@ struct sqlite_part {
                             const std::function<std::optional<checkpoint_tuple>()>& next);
 };
 
+/// The part that links troupe::server.
+struct server_part {
+  /// As those of agents_part.
+  void (*define_serve)(CLI::App* command, chosen_command& chosen);
+};
+
 /// The part, loaded at the first call.
 /// Blocks: at the first call, on the file system: some milliseconds.
 /// Errors: throws error{invalid_config} with the module's file, when it or a library that it needs
@@ -79,5 +85,6 @@ const agents_part& load_agents();
 const cluster_part& load_cluster();
 const postgres_part& load_postgres();
 const sqlite_part& load_sqlite();
+const server_part& load_server();
 
 } // namespace troupe::cli

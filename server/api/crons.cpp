@@ -1,0 +1,188 @@
+// crons: runs that are started by the clock.
+#include "server/api/rooms.hpp"
+#include "server/rules/cron_schedule.hpp"
+#include "server/rules/ids.hpp"
+#include "server/rules/run_request.hpp"
+#include "server/runs/cron_clock.hpp"
+
+#include <array>
+
+namespace troupe::server {
+
+namespace {
+
+constexpr std::array<std::string_view, 7> cron_sorts{
+  "created_at", "cron_id", "assistant_id", "thread_id", "updated_at", "next_run_date", "end_time"};
+constexpr std::array<std::string_view, 2> cron_completions{"delete", "keep"};
+constexpr std::array<std::string_view, 14> cron_members{
+  "cron_id",       "assistant_id", "thread_id",        "end_time", "schedule",
+  "timezone",      "created_at",   "updated_at",       "user_id",  "payload",
+  "next_run_date", "metadata",     "on_run_completed", "enabled"};
+
+void check_schedule(const std::string& line) {
+  if (auto read = parse_cron(line); !read)
+    throw refusal{422, "Invalid cron schedule: '" + line + "'. Reason: " + read.error().message()};
+}
+
+void check_zone(const std::optional<std::string>& zone) {
+  if (zone && !is_time_zone(*zone))
+    throw refusal{422, "Invalid timezone: '" + *zone
+                         + "'. Use IANA timezone format (e.g. 'America/New_York')."};
+}
+
+void check_end(const std::optional<std::string>& end) {
+  if (end && !parse_time(*end))
+    throw refusal{422, "end_time: \"" + *end + "\" is not a time as 2026-11-21T20:21:07Z"};
+}
+
+http_whole create_cron(const rooms& with, const api_call& call) {
+  auto given = json_body(call.request);
+  checked_body body{given};
+  auto time = with.runs.now();
+  cron_record made{.cron_id = new_id(time),
+                   .schedule = body.required_text("schedule"),
+                   .timezone = body["timezone"],
+                   .end_time = body["end_time"],
+                   .enabled = body.flag("enabled", true),
+                   .metadata = body.map("metadata"),
+                   .created_at = time_text(time),
+                   .updated_at = time_text(time)};
+  read_run_request(given); // that its runs can be made
+  auto assistant = find_assistant(with, body.required_text("assistant_id"));
+  if (!assistant)
+    throw refusal{404, "Assistant '" + body.required_text("assistant_id") + "' not found"};
+  made.assistant_id = assistant->assistant_id;
+  if (!call.parameters.empty()) {
+    auto id = checked_id(call.parameters[0], "thread");
+    if (!with.documents->get(document_kind::thread, id).value())
+      throw refusal{404, "Thread with ID '" + id
+                           + "' not found. Please verify the ID is correct and the "
+                             "thread hasn't been deleted or expired."};
+    made.thread_id = id;
+  }
+  check_schedule(made.schedule);
+  check_zone(body.text("timezone"));
+  check_end(body.text("end_time"));
+  if (auto then = body.one_of("on_run_completed", cron_completions))
+    made.on_run_completed = *then;
+  else if (!made.thread_id.is_null())
+    made.on_run_completed = {};
+  auto config = body.map("config");
+  auto configurable = config["configurable"].is_map() ? config["configurable"] : value::map();
+  made.payload = given.with("assistant_id", made.assistant_id)
+                   .with("config",
+                         config.with("configurable", configurable.with("cron_id", made.cron_id)));
+  made.next_run_date = next_run_date(made, time);
+  with.documents->commit_and_wait({{document_kind::cron, made.cron_id, made.body(), 0}}).value();
+  return json_answer(made.body());
+}
+
+document cron_at(const rooms& with, const api_call& call, const char* missing) {
+  auto id = checked_id(call.parameters[0], "cron");
+  auto found = with.documents->get(document_kind::cron, id).value();
+  if (!found)
+    throw refusal{404, missing[0] ? "Cron '" + id + "' not found" : "Not Found"};
+  return *found;
+}
+
+http_whole get_cron(const rooms& with, const api_call& call) {
+  return json_answer(public_form(cron_at(with, call, "").body));
+}
+
+http_whole update_cron(const rooms& with, const api_call& call) {
+  auto given = json_body(call.request);
+  checked_body body{given};
+  for (;;) {
+    auto found = cron_at(with, call, "named");
+    auto changed = cron_record::of(found.body);
+    if (auto line = body.text("schedule")) {
+      check_schedule(*line);
+      changed.schedule = *line;
+    }
+    check_zone(body.text("timezone"));
+    check_end(body.text("end_time"));
+    for (const auto& e : given.entries()) {
+      changed.payload = changed.payload.with(e.key(), e.val);
+      if (e.key() == "timezone")
+        changed.timezone = e.val;
+      else if (e.key() == "end_time")
+        changed.end_time = e.val;
+      else if (e.key() == "metadata")
+        changed.metadata = body.map("metadata");
+    }
+    if (auto then = body.one_of("on_run_completed", cron_completions))
+      changed.on_run_completed = *then;
+    changed.enabled = true; // for the date, which is also that of a disabled one
+    auto time = with.runs.now();
+    changed.next_run_date = next_run_date(changed, time);
+    changed.enabled = body.flag("enabled", cron_record::of(found.body).enabled);
+    changed.updated_at = time_text(time);
+    auto stored = with.documents->commit_and_wait(
+      {{document_kind::cron, changed.cron_id, changed.body(), found.revision}});
+    if (stored)
+      return json_answer(changed.body());
+    if (stored.error().code() != errc::conflict)
+      throw stored.error();
+  }
+}
+
+http_whole delete_cron(const rooms& with, const api_call& call) {
+  auto found = cron_at(with, call, "");
+  with.documents->commit_and_wait({{document_kind::cron, found.id, std::nullopt}}).value();
+  return {.status = 204};
+}
+
+document_query cron_query(const checked_body& body) {
+  document_query out{.kind = document_kind::cron};
+  for (const char* member : {"assistant_id", "thread_id"})
+    if (auto id = body.text(member))
+      out.equal.emplace_back(member, *id);
+  if (body.has("enabled"))
+    out.equal.emplace_back("enabled", body.flag("enabled", true));
+  if (auto metadata = body.map("metadata"); !metadata.empty())
+    out.contains = value::map({{"metadata", metadata}});
+  return out;
+}
+
+http_whole search_crons(const rooms& with, const api_call& call) {
+  checked_body body{json_body(call.request)};
+  auto query = cron_query(body);
+  read_page(body, cron_sorts, query);
+  auto select = body.some_of("select", cron_members);
+  auto page = with.documents->search(query).value();
+  std::vector<value> out;
+  for (const auto& one : page.documents)
+    out.push_back(selected(public_form(one.body), select));
+  return json_answer(value::list(std::move(out)), 200, page_headers(query, page));
+}
+
+http_whole count_crons(const rooms& with, const api_call& call) {
+  auto query = cron_query(checked_body{json_body(call.request)});
+  query.limit = 0;
+  return json_answer(with.documents->search(query).value().total);
+}
+
+} // namespace
+
+void start_cron(const rooms& with, const cron_record& cron) {
+  auto request = read_run_request(cron.payload.without("thread_id"));
+  request.keeps_thread = cron.on_run_completed == value("keep");
+  auto assistant = assistant_of_run(with, cron.assistant_id);
+  with.runs.create(cron.thread_id.is_string() ? std::string{cron.thread_id.as_string()}
+                                              : std::string{},
+                   request, assistant);
+}
+
+void add_crons(router& to, const rooms& with) {
+  constexpr std::string_view all = "crons";
+  to.add({"POST", "/runs/crons", answering(with, create_cron), {all, "create"}});
+  to.add(
+    {"POST", "/threads/{thread_id}/runs/crons", answering(with, create_cron), {all, "create"}});
+  to.add({"POST", "/runs/crons/search", answering(with, search_crons), {all, "search"}});
+  to.add({"POST", "/runs/crons/count", answering(with, count_crons), {all, "search"}});
+  to.add({"GET", "/runs/crons/{id}", answering(with, get_cron), {all, "read"}});
+  to.add({"PATCH", "/runs/crons/{id}", answering(with, update_cron), {all, "update"}});
+  to.add({"DELETE", "/runs/crons/{id}", answering(with, delete_cron), {all, "delete"}});
+}
+
+} // namespace troupe::server

@@ -1,0 +1,351 @@
+// thread_protocol: commands and events of threads, which current React hooks speak, and the stream
+// of all runs of a thread.
+#include "graph/plain_json.hpp"
+#include "server/api/rooms.hpp"
+#include "server/api/run_answers.hpp"
+#include "server/edge/events.hpp"
+#include "server/protocol/thread_hub.hpp"
+#include "server/rules/ids.hpp"
+#include "server/rules/state_forms.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace troupe::server {
+
+namespace {
+
+value success(const value& id, value result, std::uint64_t seq) {
+  return value::map({{"type", "success"},
+                     {"id", id},
+                     {"result", std::move(result)},
+                     {"meta", value::map({{"applied_through_seq", seq}})}});
+}
+
+value failure(const value& id, const char* code, std::string message) {
+  return value::map(
+    {{"type", "error"}, {"id", id}, {"error", code}, {"message", std::move(message)}});
+}
+
+// The state of a thread with those of its nested graphs; an empty one for a new thread.
+state_snapshot newest_of(const rooms& with, const std::string& thread_id) {
+  auto found = with.documents->get(document_kind::thread, thread_id).value();
+  auto graph = found ? graph_of(with, thread_record::of(found->body)) : std::nullopt;
+  return graph ? graph->get_state({.thread_id = thread_id}, true) : state_snapshot{};
+}
+
+void collect_questions(const state_snapshot& state, std::set<std::string>& ids) {
+  for (const auto& task : state.tasks) {
+    for (const auto& one : task.interrupts)
+      ids.insert(one.id);
+    if (task.state)
+      collect_questions(*task.state, ids);
+  }
+}
+
+std::set<std::string> questions_of(const rooms& with, const std::string& thread_id) {
+  std::set<std::string> out;
+  collect_questions(newest_of(with, thread_id), out);
+  return out;
+}
+
+run_record start_run(const rooms& with, const std::string& thread_id, value body) {
+  body = body.with("if_not_exists", "create")
+           .with("stream_subgraphs", true)
+           .with("stream_mode",
+                 value::list({"values", "updates", "messages-tuple", "custom", "tasks", "tools"}));
+  auto request = read_run_request(body);
+  with.hubs->at(thread_id); // sees the run from its beginning
+  return with.runs.create(thread_id, request, assistant_of_run(with, request.assistant_id));
+}
+
+value run_start(const rooms& with, const std::string& thread_id, const value& id,
+                const value& params) {
+  if (!params["assistant_id"].is_string())
+    return failure(id, "invalid_argument", "run.start requires an assistant_id.");
+  auto body = value::map({{"assistant_id", params["assistant_id"]},
+                          {"config", params["config"]},
+                          {"metadata", params["metadata"]},
+                          {"multitask_strategy", params["multitaskStrategy"]}});
+  if (!questions_of(with, thread_id).empty() && !params["input"].is_null())
+    body = body.with("command", value::map({{"resume", params["input"]}}));
+  else
+    body = body.with("input", params["input"]);
+  auto run = start_run(with, thread_id, body);
+  return success(id, value::map({{"run_id", run.run_id}}), 0);
+}
+
+value input_respond(const rooms& with, const std::string& thread_id, const value& id,
+                    const value& params) {
+  auto given = params["responses"].is_list() ? params["responses"] : value::list({params});
+  auto waiting = questions_of(with, thread_id);
+  auto answers = value::map();
+  for (const auto& one : given.items()) {
+    if (!one["interrupt_id"].is_string())
+      return failure(id, "invalid_argument", "input.respond requires an interrupt_id.");
+    std::string question{one["interrupt_id"].as_string()};
+    if (!waiting.contains(question))
+      return failure(id, "no_such_interrupt", "Unknown or already-consumed interrupt: " + question);
+    answers = answers.with(question, one["response"]);
+  }
+  auto thread = thread_at(with, thread_id).thread;
+  auto command = value::map({{"resume", answers}});
+  for (const char* member : {"update", "goto"})
+    if (!params[member].is_null())
+      command = command.with(member, params[member]);
+  start_run(with, thread_id,
+            value::map({{"assistant_id", thread.metadata["assistant_id"]},
+                        {"command", command},
+                        {"config", params["config"]},
+                        {"metadata", params["metadata"]}}));
+  return success(id, value::map(), with.hubs->at(thread_id)->last_seq());
+}
+
+value state_get(const rooms& with, const std::string& thread_id, const value& id,
+                const value& params) {
+  auto thread = thread_at(with, thread_id).thread;
+  auto graph = graph_of(with, thread);
+  std::string ns;
+  for (const auto& one : params["namespace"].items())
+    ns += (ns.empty() ? "" : "|") + std::string{one.as_string()};
+  auto state = graph ? graph->get_state({.thread_id = thread_id, .checkpoint_ns = ns})
+                     : state_snapshot{};
+  auto form = state_form(state, thread_id);
+  return success(
+    id,
+    value::map({{"values", form["values"]},
+                {"checkpoint", value::map({{"id", form["checkpoint_id"]}, {"ns", ns}})}}),
+    with.hubs->at(thread_id)->last_seq());
+}
+
+// The answer to a command; nullopt for one that has no integer id and method.
+std::optional<value> answer_command(const rooms& with, const std::string& thread_id,
+                                    const value& command) {
+  const auto& id = command["id"];
+  if (!command.is_map() || !id.is_int() || !command["method"].is_string())
+    return std::nullopt;
+  std::string method{command["method"].as_string()};
+  auto params = command["params"].is_map() ? command["params"] : value::map();
+  try {
+    if (method == "run.start")
+      return run_start(with, thread_id, id, params);
+    if (method == "input.respond")
+      return input_respond(with, thread_id, id, params);
+    if (method == "state.get")
+      return state_get(with, thread_id, id, params);
+    if (method == "agent.getTree")
+      return failure(id, "no_such_run", "No active run is bound to this thread.");
+    if (method == "subscription.subscribe" || method == "subscription.unsubscribe")
+      return success(
+        id, value::map({{"subscription_id", new_id(with.runs.now())}, {"replayed_events", 0}}), 0);
+    return failure(id, "unknown_command", "Unknown protocol command: " + method);
+  } catch (const refusal& no) {
+    return failure(id, "unknown_error", std::to_string(no.status()) + ": " + no.detail());
+  } catch (const error& why) {
+    return failure(id, "unknown_error", why.message());
+  }
+}
+
+value malformed(const value& command) {
+  return failure(command["id"], "invalid_argument",
+                 "Protocol commands must include an integer id and string method.");
+}
+
+http_whole post_command(const rooms& with, const api_call& call) {
+  auto thread_id = checked_id(call.parameters[0], "thread");
+  auto command = from_json(call.request.body, json_form::plain);
+  if (!command)
+    throw refusal{400, "Invalid JSON body"};
+  if (auto answer = answer_command(with, thread_id, *command))
+    return json_answer(*answer);
+  return json_answer(malformed(*command), 400);
+}
+
+// Errors: throws refusal{400}.
+subscription subscription_of(const value& given) {
+  subscription out;
+  if (!given["channels"].is_list() || given["channels"].empty())
+    throw refusal{400, "channels is required and must be a non-empty array"};
+  for (const auto& one : given["channels"].items())
+    if (one.is_string())
+      out.channels.emplace_back(one.as_string());
+  for (const auto& prefix : given["namespaces"].items()) {
+    auto& into = out.namespaces.emplace_back();
+    for (const auto& one : prefix.items())
+      into.emplace_back(one.is_string() ? std::string{one.as_string()} : std::string{});
+  }
+  if (given["depth"].is_int() && given["depth"].as_int() >= 0)
+    out.depth = static_cast<std::size_t>(given["depth"].as_int());
+  if (given["since"].is_int() && given["since"].as_int() > 0)
+    out.since = static_cast<std::uint64_t>(given["since"].as_int());
+  return out;
+}
+
+// What an event stream holds as long as its peer is there.
+struct held_reading {
+  std::mutex mutex;
+  std::shared_ptr<void> reading;
+  bool gone = false;
+
+  void hold(std::shared_ptr<void> one) {
+    std::lock_guard lock{mutex};
+    if (!gone)
+      reading = std::move(one);
+  }
+  void drop() {
+    std::shared_ptr<void> dropped;
+    std::lock_guard lock{mutex};
+    gone = true;
+    dropped.swap(reading);
+  }
+};
+
+void stream_events(const rooms& with, const api_call& call, const http_responder& to) {
+  auto thread_id = checked_id(call.parameters[0], "thread");
+  auto what = subscription_of(json_body(call.request));
+  auto out = std::make_shared<event_writer>(to, http_headers{{"X-Accel-Buffering", "no"}});
+  auto held = std::make_shared<held_reading>();
+  out->when_gone([held] { held->drop(); });
+  held->hold(
+    with.hubs->at(thread_id)->subscribe(std::move(what), [out](const numbered_event& event) {
+      out->event(event.event.method, event.json, std::to_string(event.seq));
+    }));
+}
+
+// ---- the same over a WebSocket
+
+struct socket_session {
+  explicit socket_session(const rooms& w, std::string id) : with{w}, thread_id{std::move(id)} {}
+
+  const rooms& with;
+  const std::string thread_id;
+  std::mutex mutex;
+  std::optional<http_socket> socket;
+  std::map<std::string, std::shared_ptr<void>> subscriptions;
+
+  void say(const value& what) {
+    std::lock_guard lock{mutex};
+    if (socket)
+      socket->send(to_plain_json(what));
+  }
+};
+
+void hear(const std::shared_ptr<socket_session>& session, const std::string& text) {
+  auto command = from_json(text, json_form::plain);
+  if (!command)
+    return session->say(failure(nullptr, "invalid_argument", "Invalid JSON"));
+  const auto& id = (*command)["id"];
+  if (id.is_int() && (*command)["method"] == value("subscription.subscribe")) {
+    try {
+      auto what = subscription_of((*command)["params"]);
+      auto name = new_id(session->with.runs.now());
+      session->say(success(id, value::map({{"subscription_id", name}, {"replayed_events", 0}}), 0));
+      auto reading = session->with.hubs->at(session->thread_id)
+                       ->subscribe(std::move(what),
+                                   [weak = std::weak_ptr{session}](const numbered_event& event) {
+                                     if (auto open = weak.lock()) {
+                                       std::lock_guard lock{open->mutex};
+                                       if (open->socket)
+                                         open->socket->send(event.json);
+                                     }
+                                   });
+      std::lock_guard lock{session->mutex};
+      session->subscriptions[name] = std::move(reading);
+    } catch (const refusal& no) {
+      session->say(failure(id, "invalid_argument", no.detail()));
+    }
+    return;
+  }
+  if (id.is_int() && (*command)["method"] == value("subscription.unsubscribe")) {
+    const auto& name = (*command)["params"]["subscription_id"];
+    std::shared_ptr<void> dropped;
+    {
+      std::lock_guard lock{session->mutex};
+      auto found = name.is_string() ? session->subscriptions.find(std::string{name.as_string()})
+                                    : session->subscriptions.end();
+      if (found != session->subscriptions.end()) {
+        dropped = std::move(found->second);
+        session->subscriptions.erase(found);
+      }
+    }
+    return session->say(dropped ? success(id, value::map(), 0)
+                                : failure(id, "no_such_subscription", "Unknown subscription"));
+  }
+  auto answer = answer_command(session->with, session->thread_id, *command);
+  session->say(answer ? *answer : malformed(*command));
+}
+
+void open_socket(const rooms& with, const api_call& call, const http_responder& to) {
+  auto session = std::make_shared<socket_session>(with, checked_id(call.parameters[0], "thread"));
+  if (!call.request.wants_socket)
+    throw refusal{405, "Method Not Allowed"};
+  to.upgrade({.opened =
+                [session](http_socket socket) {
+                  std::lock_guard lock{session->mutex};
+                  session->socket = std::move(socket);
+                },
+              .text =
+                [session](std::string text) { // commands may read the disk
+                  session->with.runs.later(
+                    [session, text = std::move(text)] { hear(session, text); });
+                },
+              .gone =
+                [session] {
+                  std::map<std::string, std::shared_ptr<void>> dropped;
+                  std::lock_guard lock{session->mutex};
+                  session->socket.reset();
+                  dropped.swap(session->subscriptions);
+                }});
+}
+
+// ---- all runs of a thread as one stream
+
+void stream_thread(const rooms& with, const api_call& call, const http_responder& to) {
+  auto thread = thread_at(with, call.parameters[0]).thread;
+  auto modes = call.query.list("stream_modes");
+  for (const auto& mode : modes)
+    if (mode != "run_modes" && mode != "lifecycle" && mode != "state_update")
+      throw refusal{422,
+                    "stream_modes: \"" + mode + "\" is not run_modes, lifecycle or state_update"};
+  const bool only_lifecycle = !modes.empty()
+                              && std::ranges::find(modes, "run_modes") == modes.end();
+  auto out = std::make_shared<event_writer>(to, http_headers{{"X-Accel-Buffering", "no"}});
+  auto held = std::make_shared<held_reading>();
+  auto counter = std::make_shared<std::atomic<std::uint64_t>>(0);
+  auto id = [counter, &with] {
+    return std::to_string(with.runs.now() / 1000) + '-' + std::to_string((*counter)++);
+  };
+  out->when_gone([held] { held->drop(); });
+  held->hold(with.runs.observe(
+    thread.thread_id, {.began = {},
+                       .part = {},
+                       .event =
+                         [out, id, only_lifecycle](const run_record&, const run_event& event) {
+                           if (!only_lifecycle || event.name == "metadata")
+                             out->event(event.name, event.data, id());
+                         },
+                       .ended =
+                         [out, id](const run_outcome& outcome) {
+                           out->event("metadata",
+                                      to_plain_json(value::map(
+                                        {{"status", "run_done"}, {"run_id", outcome.run.run_id}})),
+                                      id());
+                         }}));
+}
+
+} // namespace
+
+void add_thread_protocol(router& to, const rooms& with) {
+  constexpr std::string_view all = "threads";
+  auto streaming = [&with](auto answer) {
+    return [&with, answer](const api_call& call, const http_responder& responder) {
+      answer(with, call, responder);
+    };
+  };
+  to.add({"POST", "/threads/{id}/commands", answering(with, post_command), {all, "create_run"}});
+  to.add({"POST", "/threads/{id}/stream/events", streaming(stream_events), {all, "read"}});
+  to.add({"GET", "/threads/{id}/stream/events", streaming(open_socket), {all, "read"}});
+  to.add({"GET", "/threads/{id}/stream", streaming(stream_thread), {all, "read"}});
+}
+
+} // namespace troupe::server

@@ -1,0 +1,157 @@
+// lmdb_documents: reads on the calling thread, commits on the writer's. Encoding is done by the
+// caller. A commit that is refused is answered with the transaction that it looked at, since only
+// then others can read what it was refused for.
+#include "server/documents/lmdb_documents.hpp"
+
+#include "persistence/crypt/data_keys.hpp"
+#include "persistence/lmdb/data_directory.hpp"
+#include "persistence/lmdb/data_files.hpp"
+#include "server/documents/document_index.hpp"
+#include "server/documents/document_watches.hpp"
+#include "server/documents/lmdb_document_snapshot.hpp"
+#include "server/documents/lmdb_document_writer.hpp"
+
+#include <algorithm>
+
+namespace troupe::server {
+
+namespace {
+
+/// A commit on its way through the writer.
+struct pending_documents {
+  std::vector<encoded_change> changes;
+  std::optional<troupe::error> refused;
+};
+
+class lmdb_document_store final : public document_store {
+public:
+  static result<std::unique_ptr<lmdb_document_store>> open(const std::filesystem::path& dir,
+                                                           std::shared_ptr<const key_provider> keys,
+                                                           const lmdb_documents_options& options) {
+    auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    auto map_size = std::max(options.map_size_bytes_max, limits::store_map_bytes_min) / page * page;
+    auto env = lmdb_env::open(dir / documents_file_name, map_size);
+    if (!env)
+      return env.error();
+    std::unique_ptr<lmdb_document_store> opened{
+      new lmdb_document_store{std::move(*env), documents_sealing(remembering(std::move(keys)),
+                                                                 options.compress_bytes_min)}};
+    if (auto ready = opened->writer_.prepare(); !ready)
+      return ready.error();
+    opened->commits_.emplace(opened->writer_, limits::commit_window);
+    return opened;
+  }
+
+  const key_provider* keys() const noexcept { return sealing_.keys.get(); }
+
+  result<std::optional<document>> get(document_kind kind, const std::string& id) override {
+    if (id.empty() || id.size() > limits::document_id_bytes_max)
+      return std::optional<document>{};
+    auto at = lmdb_document_snapshot::begin(*env_, keys());
+    return at ? at->get(kind, id) : at.error();
+  }
+
+  result<document_page> search(const document_query& query) override {
+    auto asked = query;
+    std::erase_if(asked.ids, [](const auto& id) {
+      return id.empty() || id.size() > limits::document_id_bytes_max;
+    });
+    if (query.id_prefix.size() > limits::document_id_bytes_max
+        || asked.ids.empty() != query.ids.empty())
+      return document_page{};
+    auto at = lmdb_document_snapshot::begin(*env_, keys());
+    return at ? at->search(asked) : at.error();
+  }
+
+  void commit(std::vector<document_change> changes,
+              std::function<void(result<void>)> then) override {
+    if (auto ok = check_changes(changes); !ok)
+      return then(std::move(ok));
+    auto pending = std::make_shared<pending_documents>();
+    std::vector<document_change> names; // without bodies, for the watchers
+    for (auto& change : changes) {
+      names.push_back({change.kind, change.id, std::nullopt});
+      auto encoded = encode(std::move(change));
+      if (!encoded)
+        return then(encoded.error());
+      pending->changes.push_back(std::move(*encoded));
+    }
+    commit_job job;
+    job.upkeep = [this, pending] { return writer_.make(pending->changes, pending->refused); };
+    job.done = [this, pending, names = std::move(names),
+                then = std::move(then)](result<void> committed) {
+      if (committed && pending->refused)
+        committed = *pending->refused;
+      if (committed)
+        watches_.tell(names);
+      then(std::move(committed));
+    };
+    commits_->submit(std::move(job));
+  }
+
+  std::shared_ptr<void> watch(document_kind kind,
+                              std::function<void(const std::vector<std::string>&)> told) override {
+    return watches_.add(kind, std::move(told));
+  }
+
+  bool is_shared() const noexcept override { return false; }
+
+  result<std::optional<bool>> rewrap_key() {
+    std::optional<bool> rewrapped;
+    commit_job job;
+    job.upkeep = [this, &rewrapped]() -> write_outcome {
+      auto how = writer_.rewrap_key();
+      rewrapped = how ? *how : std::nullopt;
+      return {.answer = how ? result<void>{} : how.error(), .transaction_stands = how.has_value()};
+    };
+    auto done = commits_->submit_and_wait(std::move(job));
+    return done ? result<std::optional<bool>>{rewrapped} : done.error();
+  }
+
+private:
+  lmdb_document_store(std::unique_ptr<lmdb_env> env, file_sealing sealing)
+    : env_{std::move(env)},
+      sealing_{std::move(sealing)} {}
+
+  std::unique_ptr<lmdb_env> env_;
+  file_sealing sealing_;
+  document_watches watches_;
+  lmdb_document_writer writer_{*env_, sealing_};
+  std::optional<group_commit> commits_; // the last member: its thread uses the others
+};
+
+result<std::shared_ptr<lmdb_document_store>>
+documents_at(const std::string& dir, const std::shared_ptr<const key_provider>& keys,
+             const lmdb_documents_options& options) {
+  auto found = open_objects<lmdb_document_store>::of_this_process().find_or_open(dir, [&] {
+    return lmdb_document_store::open(dir, keys, options);
+  });
+  if (found && !serves_keys((*found)->keys(), keys.get()))
+    return open_with_other_keys("server's documents", dir);
+  return found;
+}
+
+} // namespace
+
+result<std::shared_ptr<document_store>>
+open_lmdb_documents(const std::filesystem::path& directory,
+                    std::shared_ptr<const key_provider> keys, lmdb_documents_options options) {
+  auto path = make_data_directory(directory);
+  if (!path)
+    return path.error();
+  auto opened = documents_at(*path, keys, options);
+  return opened ? result<std::shared_ptr<document_store>>{std::move(*opened)} : opened.error();
+}
+
+result<std::optional<bool>> rotate_documents_key(const std::filesystem::path& directory,
+                                                 std::shared_ptr<const key_provider> keys) {
+  auto path = find_data_directory(directory);
+  if (!path)
+    return path.error();
+  if (!std::filesystem::exists(std::filesystem::path{*path} / documents_file_name))
+    return std::optional<bool>{};
+  auto opened = documents_at(*path, keys, {});
+  return opened ? (*opened)->rewrap_key() : opened.error();
+}
+
+} // namespace troupe::server

@@ -1,0 +1,68 @@
+// refusal: errors as answers, and JSON bodies.
+#include "server/edge/refusal.hpp"
+
+#include "graph/plain_json.hpp"
+
+#include <troupe/limits.hpp>
+
+namespace troupe::server {
+namespace {
+
+http_whole detail_answer(int status, std::string_view detail, http_headers headers = {}) {
+  return json_answer(value::map({{"detail", detail}}), status, std::move(headers));
+}
+
+int status_of(errc code) {
+  switch (code) {
+    case errc::conflict: return 409;
+    case errc::missing_key:
+    case errc::checkpoint_missing: return 404;
+    case errc::invalid_graph:
+    case errc::invalid_update:
+    case errc::empty_input:
+    case errc::invalid_config:
+    case errc::invalid_value:
+    case errc::invalid_resume:
+    case errc::unknown_interrupt:
+    case errc::ambiguous_resume: return 422;
+    case errc::overloaded: return 429;
+    case errc::runtime_stopped: return 503;
+    case errc::storage_full: return 507;
+    default: return 500;
+  }
+}
+
+} // namespace
+
+http_whole json_answer(const value& body, int status, http_headers headers) {
+  headers.emplace_back("Content-Type", "application/json");
+  return {.status = status, .headers = std::move(headers), .body = to_plain_json(body)};
+}
+
+http_whole answer_of(const refusal& no) {
+  return detail_answer(no.status(), no.detail(), no.headers());
+}
+
+http_whole answer_of(const error& why) {
+  auto status = status_of(why.code());
+  if (status == 500)
+    return detail_answer(500, "Internal Server Error");
+  bool is_later = status == 429 || status == 503;
+  return detail_answer(status, why.message(),
+                       is_later ? http_headers{{"Retry-After", "1"}} : http_headers{});
+}
+
+value json_body(const http_asked& request) {
+  auto body = from_json(request.body, json_form::plain);
+  if (!body)
+    throw refusal{422, "Invalid JSON in request body"};
+  if (!body->is_map()) {
+    auto given = to_plain_json(*body);
+    if (given.size() > limits::server_echo_bytes_max)
+      given = given.substr(0, limits::server_echo_bytes_max) + "…";
+    throw refusal{422, given + " is not of type \"object\""};
+  }
+  return std::move(*body);
+}
+
+} // namespace troupe::server

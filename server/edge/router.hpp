@@ -1,0 +1,65 @@
+// router: which handler answers a request, by its method and path. Pure.
+#pragma once
+
+#include "http/listener.hpp"
+#include "server/auth/authorise.hpp"
+#include "server/edge/caller.hpp"
+#include "server/edge/query.hpp"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace troupe::server {
+
+/// A request on its way to a handler.
+struct api_call {
+  http_asked request;
+  std::vector<std::string> parameters; ///< the pattern's {…} segments, decoded, in order
+  query_parameters query;
+  caller who;
+  std::string request_id; ///< for log lines
+  /// From the authoriser, or null. A handler applies it to metadata: with_filter() when it makes
+  /// something, fits_filter() when it reads or changes something (else 404).
+  value filter = {};
+};
+
+/// Answers a call by its responder, now or later. It may throw: refusal, or troupe::error, which
+/// becomes the status of its code (edge/refusal.hpp).
+/// Thread: a pool's; it may read the disk, and must not wait for runs.
+using api_handler = std::function<void(const api_call& call, const http_responder& to)>;
+
+struct route {
+  std::string_view method;  ///< GET, POST, …; a GET route answers HEAD, too
+  std::string_view pattern; ///< "/threads/{thread_id}/runs"
+  api_handler handle;
+  troupe::server::access access = {};
+  bool is_public = false; ///< answered without authentication: /ok, /info
+};
+
+/// Shape:  `parameters` as api_call has them.
+struct route_match {
+  const route* found;
+  std::vector<std::string> parameters;
+};
+/// No route: 404, or 405 when the path has routes of other methods, which `allow` lists.
+struct no_route {
+  int status;
+  std::string allow = {};
+};
+
+class router {
+public:
+  void add(route one);
+  /// Shape:  `path` is the target without its query, still encoded. A segment that does not decode
+  ///         to UTF-8 gives 404. A trailing slash is not ignored.
+  std::variant<route_match, no_route> match(std::string_view method, std::string_view path) const;
+  const std::vector<route>& routes() const noexcept { return routes_; }
+
+private:
+  std::vector<route> routes_;
+};
+
+} // namespace troupe::server

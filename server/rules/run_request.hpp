@@ -1,0 +1,57 @@
+// run_request: what a client asks of a run, and the run's config and input. Pure.
+#pragma once
+
+#include "server/rules/records.hpp"
+
+#include <troupe/run_config.hpp>
+#include <troupe/run_input.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace troupe::server {
+
+/// The strategies when a thread has pending or running runs.
+enum class double_texting : std::uint8_t { reject, enqueue, interrupt, rollback };
+
+/// The body of POST …/runs, …/runs/stream and …/runs/wait, checked.
+/// Shape:  `kwargs`: the members that the run is carried out with, as they are stored. `metadata`:
+///         of the request alone.
+struct run_request {
+  std::string assistant_id; ///< or a graph's name
+  value kwargs;
+  value metadata;
+  double_texting strategy = double_texting::enqueue;
+  bool creates_thread = false; ///< if_not_exists: create
+  bool cancels_on_disconnect = false;
+  bool keeps_thread = false; ///< on_completion: keep; of stateless runs
+  std::int64_t after_micros = 0;
+  std::string webhook = {};
+};
+
+/// Errors: throws refusal: 422 names the member; 400 for `configurable` with a `context`.
+run_request read_run_request(const value& body);
+
+std::string_view to_string(double_texting d) noexcept;
+
+/// The modes of a run's stream, by their names on the wire, in order; "values" by default.
+std::vector<std::string> wire_modes(const value& kwargs);
+/// The modes that the engine streams for them.
+std::vector<stream_mode> engine_modes(const std::vector<std::string>& wire);
+
+/// The kwargs of a run with what its assistant adds: its config and its context below those of the
+/// request.
+value with_assistant(const value& kwargs, const assistant_record& assistant);
+
+/// The run's config, and the metadata that goes to its checkpoints.
+/// Errors: throws error{invalid_config}.
+run_config config_of(const run_record& run);
+/// The run's input: a command, an input, or nothing (go on).
+/// Errors: throws error{invalid_value} for a command of another form.
+run_input input_of(const value& kwargs);
+
+/// `over` over `base`, member by member; of two maps in `configurable` and `metadata`, too.
+value merged_config(const value& base, const value& over);
+
+} // namespace troupe::server

@@ -1,0 +1,44 @@
+// wire_form: messages with all their members.
+#include "server/rules/wire_form.hpp"
+
+#include "coordinator/sse_text.hpp"
+
+namespace troupe::server {
+
+namespace {
+
+value with_missing(value message, const char* member, const value& otherwise) {
+  return message.contains(member) ? message : message.with(member, otherwise);
+}
+
+value message_form(const value& v) {
+  auto out = client_form(v);
+  out = with_missing(std::move(out), "additional_kwargs", value::map());
+  out = with_missing(std::move(out), "response_metadata", value::map());
+  out = with_missing(std::move(out), "name", nullptr);
+  if (v.payload()["role"] == value("assistant"))
+    out = with_missing(std::move(out), "tool_calls", value::list());
+  return out;
+}
+
+} // namespace
+
+value wire_form(const value& v) {
+  if (v.is(value_kind::message))
+    return message_form(v);
+  if (v.is_list()) {
+    std::vector<value> out;
+    for (const auto& item : v.items())
+      out.push_back(wire_form(item));
+    return value::list(std::move(out));
+  }
+  if (v.is_map()) {
+    std::vector<value::map_init> out;
+    for (const auto& e : v.entries())
+      out.emplace_back(std::string{e.key()}, wire_form(e.val));
+    return value::map(std::move(out));
+  }
+  return client_form(v);
+}
+
+} // namespace troupe::server

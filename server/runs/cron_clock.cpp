@@ -1,0 +1,88 @@
+// cron_clock: the look at each minute.
+#include "server/runs/cron_clock.hpp"
+
+#include "actors/log.hpp"
+#include "server/rules/cron_schedule.hpp"
+#include "server/rules/ids.hpp"
+
+namespace troupe::server {
+
+namespace {
+constexpr std::int64_t minute_micros = 60'000'000;
+} // namespace
+
+value next_run_date(const cron_record& cron, std::int64_t micros) {
+  if (!cron.enabled)
+    return cron.next_run_date;
+  auto schedule = parse_cron(cron.schedule);
+  if (!schedule)
+    return {};
+  auto zone = cron.timezone.is_string() ? std::string{cron.timezone.as_string()} : std::string{};
+  auto next = next_time(*schedule, micros, zone);
+  if (!next)
+    return {};
+  auto text = time_text(*next);
+  if (cron.end_time.is_string()) {
+    auto end = parse_time(std::string{cron.end_time.as_string()});
+    if (end && *next > *end)
+      return {};
+  }
+  return text;
+}
+
+cron_clock::cron_clock(std::shared_ptr<document_store> documents, std::function<std::int64_t()> now,
+                       std::function<void(const cron_record&)> start)
+  : documents_{std::move(documents)},
+    now_{std::move(now)},
+    start_{std::move(start)},
+    thread_{[this] { serve(); }} {}
+
+cron_clock::~cron_clock() {
+  {
+    std::lock_guard lock{mutex_};
+    stops_ = true;
+  }
+  stopped_.notify_all();
+  thread_.join();
+}
+
+void cron_clock::serve() {
+  std::unique_lock lock{mutex_};
+  while (!stops_) {
+    auto rest = minute_micros - now_() % minute_micros;
+    if (stopped_.wait_for(lock, std::chrono::microseconds{rest}, [this] { return stops_; }))
+      return;
+    lock.unlock();
+    try {
+      look();
+    } catch (const std::exception& e) {
+      log_warning(std::string{"look for crons: "} + e.what());
+    }
+    lock.lock();
+  }
+}
+
+void cron_clock::look() {
+  auto now = now_();
+  for (const auto& one : documents_->search({.kind = document_kind::cron}).value().documents) {
+    auto cron = cron_record::of(one.body);
+    if (!cron.enabled || !cron.next_run_date.is_string()
+        || micros_of(std::string{cron.next_run_date.as_string()}) > now)
+      continue;
+    cron.next_run_date = next_run_date(cron, now);
+    auto taken =
+      documents_->commit_and_wait({{document_kind::cron, one.id, cron.body(), one.revision}});
+    if (!taken) {
+      if (taken.error().code() != errc::conflict) // else another server starts it
+        log_warning("start cron " + one.id + ": " + taken.error().message());
+      continue;
+    }
+    try {
+      start_(cron);
+    } catch (const std::exception& e) {
+      log_warning("start cron " + one.id + ": " + e.what());
+    }
+  }
+}
+
+} // namespace troupe::server

@@ -1,0 +1,79 @@
+// event_log: appending and reading.
+#include "server/runs/event_log.hpp"
+
+#include <troupe/limits.hpp>
+
+#include <utility>
+
+namespace troupe::server {
+
+event_log::event_log(std::size_t kept_max, std::uint64_t next_seq)
+  : kept_max_{kept_max},
+    next_seq_{next_seq} {}
+
+void event_log::append(std::string name, std::string data) {
+  std::lock_guard lock{mutex_};
+  if (closed_)
+    return;
+  run_event event{next_seq_++, std::move(name), std::move(data)};
+  for (const auto& weak : readers_)
+    if (auto one = weak.lock(); one && one->reader.event)
+      one->reader.event(event);
+  std::erase_if(readers_, [](const auto& weak) { return weak.expired(); });
+  auto now = clock::now();
+  if (!first_at_)
+    first_at_ = now;
+  if (now - *first_at_ > limits::server_join_grace)
+    early_.clear();
+  else if (kept_max_ == 0 && early_.size() < limits::server_join_events_max)
+    early_.push_back(event);
+  if (kept_max_ == 0)
+    return;
+  if (kept_.size() == kept_max_)
+    kept_.pop_front();
+  kept_.push_back(std::move(event));
+}
+
+void event_log::close() {
+  std::vector<std::weak_ptr<entry>> readers;
+  {
+    std::lock_guard lock{mutex_};
+    if (std::exchange(closed_, true))
+      return;
+    readers.swap(readers_);
+  }
+  for (const auto& weak : readers)
+    if (auto one = weak.lock(); one && one->reader.end)
+      one->reader.end();
+}
+
+bool event_log::is_closed() const {
+  std::lock_guard lock{mutex_};
+  return closed_;
+}
+
+std::uint64_t event_log::last_seq() const {
+  std::lock_guard lock{mutex_};
+  return next_seq_ - 1;
+}
+
+std::shared_ptr<void> event_log::read(event_reader reader, std::optional<std::uint64_t> after) {
+  auto one = std::make_shared<entry>(entry{std::move(reader)});
+  {
+    std::lock_guard lock{mutex_};
+    bool is_early = !after && first_at_ && clock::now() - *first_at_ <= limits::server_join_grace;
+    if (after || is_early)
+      for (const auto& event : kept_max_ > 0 ? kept_ : early_)
+        if (event.seq > after.value_or(0) && one->reader.event)
+          one->reader.event(event);
+    if (!closed_) {
+      readers_.push_back(one);
+      return one;
+    }
+  }
+  if (one->reader.end)
+    one->reader.end();
+  return one;
+}
+
+} // namespace troupe::server

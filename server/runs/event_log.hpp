@@ -1,0 +1,69 @@
+// event_log: the events of one run, for any number of readers, each with a position of its own.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe::server {
+
+/// An event. Shape: `seq` from 1; `data` one line of JSON.
+struct run_event {
+  std::uint64_t seq = 0;
+  std::string name;
+  std::string data;
+};
+
+/// A reader's callbacks. Thread: any, one call at a time; short, and without calls of the log.
+struct event_reader {
+  std::function<void(const run_event& event)> event;
+  std::function<void()> end; ///< once, after the last event
+};
+
+/// The events of a run. A reader gets the kept events after its position, then each new one, then
+/// the end. A reader that names no position gets all events of a log that is younger than
+/// limits::server_join_grace: so a client that creates a run and then joins it misses nothing.
+/// Order:  every reader sees the order of append().
+/// Thread: any.
+class event_log {
+public:
+  /// `kept_max`: how many events stay for later readers; 0 keeps none. `next_seq`: of the first
+  /// one.
+  explicit event_log(std::size_t kept_max, std::uint64_t next_seq = 1);
+  using clock = std::chrono::steady_clock;
+
+  void append(std::string name, std::string data);
+  /// No event follows.
+  void close();
+  bool is_closed() const;
+
+  /// Reads from now on; with `after`, first the kept events whose number is greater.
+  /// Owns:   the reader is called until the returned handle is dropped.
+  std::shared_ptr<void> read(event_reader reader,
+                             std::optional<std::uint64_t> after = std::nullopt);
+  /// Reads from the beginning what is kept, as of a run that has not begun yet.
+  std::uint64_t last_seq() const;
+
+private:
+  struct entry {
+    event_reader reader;
+  };
+  mutable std::mutex mutex_;
+  const std::size_t kept_max_;
+  std::uint64_t next_seq_;
+  std::deque<run_event> kept_;
+  std::vector<std::weak_ptr<entry>> readers_;
+  std::optional<clock::time_point> first_at_; // of the first event
+  std::deque<run_event> early_;               // those of the grace
+  bool closed_ = false;
+};
+
+} // namespace troupe::server

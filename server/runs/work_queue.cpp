@@ -1,0 +1,69 @@
+// work_queue: the threads.
+#include "server/runs/work_queue.hpp"
+
+#include "actors/log.hpp"
+
+#include <exception>
+#include <string>
+#include <utility>
+
+namespace troupe::server {
+
+work_queue::work_queue(std::size_t threads) {
+  for (std::size_t i = 0; i < threads; ++i)
+    threads_.emplace_back([this] { serve(); });
+}
+
+work_queue::~work_queue() {
+  {
+    std::lock_guard lock{mutex_};
+    stops_ = true;
+  }
+  filled_.notify_all();
+  for (auto& one : threads_)
+    one.join();
+}
+
+void work_queue::post(std::function<void()> work) {
+  {
+    std::lock_guard lock{mutex_};
+    now_.push_back(std::move(work));
+  }
+  filled_.notify_one();
+}
+
+void work_queue::post_at(clock::time_point when, std::function<void()> work) {
+  {
+    std::lock_guard lock{mutex_};
+    later_.emplace(when, std::move(work));
+  }
+  filled_.notify_one();
+}
+
+void work_queue::serve() {
+  std::unique_lock lock{mutex_};
+  for (;;) {
+    if (!later_.empty() && later_.begin()->first <= clock::now())
+      now_.push_back(std::move(later_.extract(later_.begin()).mapped()));
+    if (!now_.empty()) {
+      auto work = std::move(now_.front());
+      now_.pop_front();
+      lock.unlock();
+      try {
+        work();
+      } catch (const std::exception& e) {
+        log_warning(std::string{"work of the server: "} + e.what());
+      }
+      work = nullptr; // what it holds goes without the lock
+      lock.lock();
+    } else if (stops_) {
+      return;
+    } else if (later_.empty()) {
+      filled_.wait(lock);
+    } else {
+      filled_.wait_until(lock, later_.begin()->first);
+    }
+  }
+}
+
+} // namespace troupe::server

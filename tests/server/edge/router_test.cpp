@@ -1,0 +1,69 @@
+// Routes: which pattern a path fits.
+#include "server/edge/router.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <utility>
+
+namespace troupe::server::test {
+namespace {
+
+router some_routes() {
+  router out;
+  for (auto [method, pattern] : std::vector<std::pair<const char*, const char*>>{
+         {"GET", "/"},
+         {"GET", "/threads/{thread_id}"},
+         {"PATCH", "/threads/{thread_id}"},
+         {"POST", "/threads"},
+         {"POST", "/threads/search"},
+         {"GET", "/threads/{thread_id}/runs/{run_id}"},
+         {"GET", "/threads/{thread_id}/runs/crons"}})
+    out.add({.method = method, .pattern = pattern, .handle = {}});
+  return out;
+}
+
+// The pattern and its parameters, or the status.
+std::string matched(std::string_view method, std::string_view path) {
+  auto routes = some_routes();
+  auto got = routes.match(method, path);
+  if (auto* no = std::get_if<no_route>(&got))
+    return std::to_string(no->status) + (no->allow.empty() ? "" : " " + no->allow);
+  auto& yes = std::get<route_match>(got);
+  std::string out{yes.found->pattern};
+  for (const auto& parameter : yes.parameters)
+    out += " " + parameter;
+  return out;
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(server_router)
+
+BOOST_AUTO_TEST_CASE(segments_fit_one_by_one) {
+  BOOST_TEST(matched("GET", "/") == "/");
+  BOOST_TEST(matched("GET", "/threads/7") == "/threads/{thread_id} 7");
+  BOOST_TEST(matched("HEAD", "/threads/7") == "/threads/{thread_id} 7");
+  BOOST_TEST(matched("GET", "/threads/7/runs/8") == "/threads/{thread_id}/runs/{run_id} 7 8");
+  BOOST_TEST(matched("POST", "/threads/search") == "/threads/search");
+  BOOST_TEST(matched("GET", "/threads/a%20b%2Fc%C3%A9") == "/threads/{thread_id} a b/c\xc3\xa9");
+}
+
+BOOST_AUTO_TEST_CASE(a_fixed_segment_goes_before_a_parameter) {
+  BOOST_TEST(matched("GET", "/threads/7/runs/crons") == "/threads/{thread_id}/runs/crons 7");
+}
+
+BOOST_AUTO_TEST_CASE(other_paths_and_methods_have_no_route) {
+  for (const char* path :
+       {"", "threads", "/nope", "/threads/", "/threads//runs/8", "//threads", "/threads/7/",
+        "/threads/%zz", "/threads/%ff", "/threads/%00", "/threads/7/runs", "*"})
+    BOOST_TEST(matched("GET", path).starts_with("40"), path);
+  BOOST_TEST(matched("GET", "/threads/%ff") == "404");
+  BOOST_TEST(matched("PUT", "/threads") == "405 POST");
+  BOOST_TEST(matched("PUT", "/threads/7") == "405 GET, PATCH");
+  BOOST_TEST(matched("HEAD", "/threads") == "405 POST");
+  BOOST_TEST(matched("get", "/threads/7").starts_with("405"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe::server::test
