@@ -217,6 +217,42 @@ BOOST_AUTO_TEST_CASE(a_patch_appends_where_it_can) {
   BOOST_TEST(message_text(anew[3]) == "more");
 }
 
+// Lists that remember their answered messages, and equal ones that do not.
+BOOST_AUTO_TEST_CASE(a_conversation_that_grew_is_checked_as_one_that_is_new) {
+  auto asks = [](const char* id) { return ai_message("", {{.name = "t", .id = id}}); };
+  const std::vector<value> messages{human_message("hi"),
+                                    asks("1"),
+                                    tool_message("a", "1"),
+                                    asks("2"),
+                                    asks("3"),
+                                    tool_message("c", "3"),
+                                    tool_message("b", "2")};
+  auto refused = [](const value& list) {
+    try {
+      require_answered_calls(list);
+      return false;
+    } catch (const error&) {
+      return true;
+    }
+  };
+  auto grown = value::list();
+  std::vector<value> versions;
+  for (const auto& message : messages) {
+    grown = grown.append(message);
+    refused(grown);
+    versions.push_back(grown);
+  }
+  const std::vector<bool> open{false, true, false, true, true, true, false};
+  const std::vector<std::size_t> answered{1, 1, 3, 3, 3, 3, 7};
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    auto fresh = value::list({messages.begin(), messages.begin() + static_cast<long>(i) + 1});
+    BOOST_TEST(refused(versions[i]) == open[i]);
+    BOOST_TEST(refused(fresh) == open[i]);
+    BOOST_TEST(answered_messages(fresh) == answered[i]);
+  }
+  BOOST_TEST(answered_messages(grown) == 7u);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe
