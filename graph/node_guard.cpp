@@ -30,7 +30,8 @@ void circuit_breaker::ended(const circuit_breaker_policy& policy, bool failed, g
   opens_at_ = now + std::chrono::duration_cast<guard_time::duration>(policy.open_for);
 }
 
-std::chrono::nanoseconds rate_limiter::reserve(const rate_limit_policy& policy, guard_time now) {
+std::chrono::nanoseconds node_rate_limiter::reserve(const rate_limit_policy& policy,
+                                                    guard_time now) {
   auto interval = std::chrono::duration_cast<guard_time::duration>(policy.per) / policy.permits;
   auto burst = policy.burst == 0 ? policy.permits : policy.burst;
   auto begins = std::max(next_ - interval * (burst - 1), now);

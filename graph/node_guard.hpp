@@ -32,7 +32,7 @@ private:
 
 /// The state of a rate limiter: when the next attempt would begin, if attempts came evenly.
 /// Source: the generic cell rate algorithm (ITU-T I.371).
-class rate_limiter {
+class node_rate_limiter {
 public:
   /// Takes the place of one attempt, and gives the wait until it may begin.
   std::chrono::nanoseconds reserve(const rate_limit_policy& policy, guard_time now);
@@ -57,7 +57,7 @@ private:
   const rate_limit_policy limit_policy_;
   std::mutex mutex_;
   circuit_breaker breaker_;
-  rate_limiter limiter_;
+  node_rate_limiter limiter_;
 };
 
 } // namespace troupe

@@ -95,11 +95,11 @@ public:
     auto self = to.connection.lock();
     if (!listener || !self)
       return;
-    boost::asio::post(listener->io,
-                      [self = std::move(self), turn = to.turn, what = std::move(what)] {
-                        if (self->turn_ == turn && self->state_ != stage::asks && self->is_open())
-                          what(*self);
-                      });
+    boost::asio::dispatch(listener->io, [self = std::move(self), turn = to.turn,
+                                         what = std::move(what)] {
+      if (self->turn_ == turn && self->state_ != stage::asks && self->is_open())
+        what(*self);
+    });
   }
 
   // -- on the thread

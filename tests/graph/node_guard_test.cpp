@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(an_attempt_that_never_ends_does_not_keep_a_breaker_open) {
 
 BOOST_AUTO_TEST_CASE(a_limiter_spreads_attempts_after_a_burst) {
   constexpr rate_limit_policy ten_a_second{.permits = 10, .per = 1s, .burst = 2};
-  rate_limiter r;
+  node_rate_limiter r;
   BOOST_TEST((r.reserve(ten_a_second, start) == 0s));
   BOOST_TEST((r.reserve(ten_a_second, start) == 0s));
   BOOST_TEST((r.reserve(ten_a_second, start) == 100ms));
