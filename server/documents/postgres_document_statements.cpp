@@ -1,11 +1,11 @@
 // postgres_document_statements: the texts. A released migration is never edited.
 #include "server/documents/postgres_document_statements.hpp"
 
+#include "graph/task_id.hpp"
+
 #include "server/documents/document_index.hpp"
 
 #include <troupe/limits.hpp>
-
-#include <xxhash.h>
 
 namespace troupe::server {
 
@@ -64,7 +64,7 @@ std::string text_member(std::string_view name) {
 }
 
 std::string document_channel(std::string_view schema) {
-  return "troupe documents " + std::to_string(XXH3_64bits(schema.data(), schema.size()));
+  return "troupe documents " + xxh3_128_hex(schema);
 }
 
 postgres_document_statements::postgres_document_statements(std::string_view schema) {
