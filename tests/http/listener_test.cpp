@@ -68,7 +68,7 @@ std::string get(const char* target) {
 
 } // namespace
 
-BOOST_AUTO_TEST_SUITE(http_listener)
+BOOST_AUTO_TEST_SUITE(http_listening)
 
 BOOST_AUTO_TEST_CASE(requests_of_one_connection_are_answered_in_turn) {
   answering server;
