@@ -174,7 +174,7 @@ void http_responder::with(http_headers more, std::function<void(int)> answered) 
   auto what = [more = std::move(more), answered = std::move(answered)](http_connection& c) {
     c.with(more, answered);
   };
-  http_connection::post(held_->to, std::move(what));
+  http_connection::dispatch(held_->to, std::move(what));
 }
 void http_responder::upgrade(http_socket_handler handler, http_headers headers) const {
   held_->is_answered = true;

@@ -91,15 +91,21 @@ public:
     std::uint64_t turn = 0;
   };
   static void post(const address& to, std::function<void(http_connection&)> what) {
-    auto listener = to.listener.lock();
-    auto self = to.connection.lock();
-    if (!listener || !self)
-      return;
-    boost::asio::dispatch(listener->io, [self = std::move(self), turn = to.turn,
-                                         what = std::move(what)] {
-      if (self->turn_ == turn && self->state_ != stage::asks && self->is_open())
+    if (auto listener = to.listener.lock())
+      boost::asio::post(listener->io, on_turn(to, std::move(what)));
+  }
+  // At once on the connections' own thread: before anything that other threads post later.
+  static void dispatch(const address& to, std::function<void(http_connection&)> what) {
+    if (auto listener = to.listener.lock())
+      boost::asio::dispatch(listener->io, on_turn(to, std::move(what)));
+  }
+  // Does `what` while the answer of that turn is not complete.
+  static std::function<void()> on_turn(const address& to,
+                                       std::function<void(http_connection&)> what) {
+    return [self = to.connection.lock(), turn = to.turn, what = std::move(what)] {
+      if (self && self->turn_ == turn && self->state_ != stage::asks && self->is_open())
         what(*self);
-    });
+    };
   }
 
   // -- on the thread
