@@ -52,6 +52,17 @@ value with_places(const value& data) {
                                 .with("parent_checkpoint", place(payload["parent_config"])));
 }
 
+// The data of a part; a message's metadata name the namespace twice, as the reference's do.
+value data_of(const stream_part& part) {
+  auto out = wire_form(part.data);
+  if (part.mode == stream_mode::debug)
+    return with_places(out);
+  if (part.mode != stream_mode::messages || out.size() != 2)
+    return out;
+  const auto& ns = out[1]["langgraph_checkpoint_ns"];
+  return value::list({value(out[0]), out[1].with("checkpoint_ns", ns)});
+}
+
 } // namespace
 
 part_frames::part_frames(const std::vector<std::string>& wire_modes)
@@ -62,9 +73,7 @@ std::vector<part_frames::frame> part_frames::frames_of(const stream_part& part) 
   if (part.mode == stream_mode::messages && !as_tuples_)
     return grown_message(part, ns);
   std::vector<frame> out;
-  out.emplace_back(std::string{to_string(part.mode)} + ns,
-                   to_plain_json(part.mode == stream_mode::debug ? with_places(wire_form(part.data))
-                                                                 : wire_form(part.data)));
+  out.emplace_back(std::string{to_string(part.mode)} + ns, to_plain_json(data_of(part)));
   return out;
 }
 
