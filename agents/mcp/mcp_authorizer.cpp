@@ -107,6 +107,7 @@ mcp_credentials stored_in(mcp_credential_store* store, const std::string& resour
   }
 }
 
+// Whether the store took them.
 bool save_in(mcp_credential_store* store, const std::string& resource, const mcp_credentials& now) {
   try {
     if (store)
@@ -144,8 +145,8 @@ private:
   bool refresh(mcp_credentials from);
   mcp_credentials request_tokens(const oauth_server& server, mcp_credentials client,
                                  std::vector<std::pair<std::string, std::string>> fields) const;
-  /// The token is valid in this process from now on. Result: whether it is stored, too.
-  bool keep(const mcp_credentials& now);
+  /// The token is valid in this process from now on, also when the store does not take it.
+  void keep(const mcp_credentials& now);
   void require_running() const {
     std::scoped_lock lock{mutex};
     if (stops)
@@ -218,12 +219,12 @@ mcp_credentials mcp_authorizer::core::request_tokens(
   return client;
 }
 
-bool mcp_authorizer::core::keep(const mcp_credentials& now) {
+void mcp_authorizer::core::keep(const mcp_credentials& now) {
   {
     std::scoped_lock lock{mutex};
     known = now;
   }
-  return save_in(settings.store.get(), resource, now);
+  save_in(settings.store.get(), resource, now);
 }
 
 void mcp_authorizer::core::authorize(const oauth_challenge& challenge) {

@@ -4,6 +4,7 @@
 #include "agents/messages/json_text.hpp"
 #include "http/client.hpp"
 #include "tests/agents/mcp/held_tool.hpp"
+#include "tests/agents/mcp/http_waits.hpp"
 
 #include <troupe/agents/mcp.hpp>
 #include <troupe/agents/mcp_server.hpp>
@@ -61,17 +62,6 @@ http_request mcp_post(const mcp_http_server& http, std::string body, http_header
   return out;
 }
 
-void wait_until(http_transfer& transfer, http_sign sign) {
-  auto seen = std::make_shared<std::promise<void>>();
-  transfer.when(sign, [seen] { seen->set_value(); });
-  seen->get_future().wait();
-}
-
-std::string text_of_body(http_transfer& ended) {
-  bool had_to_wait = false;
-  return ended.take(had_to_wait);
-}
-
 // The id of a new session.
 std::string session_of(const mcp_http_server& http) {
   auto greeted = http_fetch_and_wait(mcp_post(http, mcp_request(0, "initialize", mcp_greeting())));
@@ -121,8 +111,7 @@ BOOST_AUTO_TEST_CASE(a_call_that_takes_long_is_an_event_of_a_stream_and_json_for
     auto request = mcp_post(s.http, mcp_request(1, "tools/call", http_call("wait")),
                             {{"Mcp-Session-Id", id}});
     request.headers[1].second = accept;
-    auto transfer = std::make_shared<http_transfer>(std::move(request), true);
-    s.loop->start(transfer);
+    auto transfer = started(*s.loop, std::move(request));
     s.held->at.wait_for(1);
     return transfer;
   };

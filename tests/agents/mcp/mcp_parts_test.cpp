@@ -6,6 +6,7 @@
 #include "agents/messages/json_text.hpp"
 #include "http/client.hpp"
 #include "tests/agents/mcp/held_tool.hpp"
+#include "tests/agents/mcp/http_waits.hpp"
 
 #include <troupe/agents/mcp.hpp>
 #include <troupe/agents/mcp_server.hpp>
@@ -351,18 +352,16 @@ BOOST_AUTO_TEST_CASE(a_stream_of_a_server_needs_a_session_and_a_later_one_takes_
   greeting.body = mcp_request(0, "initialize", mcp_greeting());
   std::string id{http_fetch_and_wait(greeting).head.header("mcp-session-id")};
   http_headers headers{{"Accept", "text/event-stream"}, {"Mcp-Session-Id", id}};
-  auto first = std::async(std::launch::async, [&] { return http_fetch_and_wait(get(headers)); });
-  std::vector<std::future<http_response>> later;
-  while (first.wait_for(milliseconds{5}) != std::future_status::ready)
-    if (later.size() < 2) // one may come before the first
-      later.push_back(
-        std::async(std::launch::async, [&] { return http_fetch_and_wait(get(headers)); }));
-  auto ended = first.get();
-  BOOST_TEST(ended.head.status == 200);
-  BOOST_TEST(ended.head.header("content-type") == "text/event-stream");
-  http.drain(milliseconds{30'000}); // ends the others
-  for (auto& one : later)
-    one.get();
+  auto first = started(*loop, get(headers));
+  wait_until(*first, http_sign::head);
+  auto later = started(*loop, get(headers));
+  wait_until(*first, http_sign::end);
+  BOOST_TEST(first->head().status == 200);
+  BOOST_TEST(first->head().header("content-type") == "text/event-stream");
+  wait_until(*later, http_sign::head);
+  http.drain(milliseconds{30'000}); // ends it
+  wait_until(*later, http_sign::end);
+  BOOST_TEST(later->head().status == 200);
 }
 
 // ---- progress -------------------------------------------------------------------------------
