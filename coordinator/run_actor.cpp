@@ -140,8 +140,12 @@ caf::behavior run_actor::make_behavior() {
 // One message is taken from the mailbox.
 void run_actor::turn_begins() {
   taken(*card_);
-  inline_left_ = shared_ && shared_->sink ? watched_tasks_max : inline_tasks_max;
+  inline_left_ = inline_tasks();
   clock_ = {};
+}
+
+int run_actor::inline_tasks() const {
+  return shared_ && shared_->sink ? watched_tasks_max : inline_tasks_max;
 }
 
 bool run_actor::turn_is_over() {
@@ -155,6 +159,7 @@ void run_actor::begin(begin_run& order) {
   runs_ = order.run;
   completion_ = std::move(order.completion);
   shared_ = order.request->shared;
+  inline_left_ = inline_tasks(); // now that it is known whether somebody reads
   home_ = shared_->home;
   if (auto early = std::exchange(stopped_early_, {}); early && early->run == runs_)
     return ended({std::move(early->why)});

@@ -97,6 +97,7 @@ private:
   void ended(run_end how) override;
 
   void turn_begins();
+  int inline_tasks() const;
   void begin(begin_run& order);
   void task_came_back(task_ptr task);
   void channel_came_back(channel_updated& done);

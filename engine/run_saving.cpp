@@ -29,8 +29,7 @@ void run_loop::keep_writes(const step_slot& s, const task_write_list& writes) {
 // Whether the task that ended is the last one of its step, so that nobody acts on its writes before
 // the step's checkpoint is made. A handler acts on the writes of the step it is in.
 bool run_loop::closes_step() const {
-  return step_.slots.size() == 1
-         || (step_.unfinished == 1 && std::ranges::none_of(step_.slots, &step_slot::wants_handler));
+  return step_.unfinished == 1 && std::ranges::none_of(step_.slots, &step_slot::wants_handler);
 }
 
 // Whether nobody acts on an input's checkpoint before the next one is made. The step between them
