@@ -414,46 +414,4 @@ inline constexpr std::uint32_t grammar_calls_default = 8; // of one answer
 // A saver answers a submit of a conformance check within this time, or the check fails.
 inline constexpr std::chrono::milliseconds conformance_answer_wait{60'000};
 
-// -- the server
-
-// A run that takes its server down so often is given up.
-inline constexpr std::int64_t server_run_attempts_max = 5;
-inline constexpr std::size_t server_run_events_max = 100'000; // that a resumable run keeps
-inline constexpr std::size_t server_run_threads = 8; // that store the ends of runs
-inline constexpr std::size_t server_thread_events_max = 10'000; // that a followed thread keeps
-inline constexpr std::size_t server_threads_followed_max = 10'000; // with their events; older ones go
-inline constexpr int server_cron_years_max = 30; // a schedule that has no time until then never comes
-inline constexpr std::size_t server_webhook_threads = 4;
-inline constexpr std::chrono::milliseconds server_webhook_timeout{30'000}; // of one call
-// A reader that joins a run that began so long ago gets its events from the first one on; so many of
-// them are kept for that.
-inline constexpr std::chrono::milliseconds server_join_grace{300};
-inline constexpr std::size_t server_join_events_max = 1000;
-// A server that stops waits so long for its running runs to reach the end of a step.
-inline constexpr std::chrono::milliseconds server_drain_wait{10'000};
-inline constexpr std::chrono::milliseconds server_heartbeat{5000}; // of streams and waits, steadily
-inline constexpr std::size_t server_handler_threads = 16;          // threads that run handlers
-// Requests that wait for a handler thread; 503 above.
-inline constexpr std::size_t server_queued_requests_max = 1024;
-inline constexpr std::size_t server_body_bytes_max = json_size_bytes_max; // of a request; 413
-inline constexpr std::size_t server_request_id_bytes_max = 128;  // a longer one is replaced
-inline constexpr std::size_t server_rated_callers_max = 100'000; // with a bucket; the oldest go
-inline constexpr std::size_t server_echo_bytes_max = 200;        // of a value in an error; it is cut
-// Documents. Beyond these two, a change is refused with invalid_value.
-inline constexpr std::size_t document_id_bytes_max = 200;
-inline constexpr std::size_t document_term_bytes_max = 128; // of a text that has an index
-// Documents of other servers that share a database are looked for at least so often.
-inline constexpr std::chrono::milliseconds document_poll{1000};
-// Numbers of changes that a database keeps for other servers. A server that missed more reports all
-// documents as changed.
-inline constexpr std::size_t document_changes_kept = 100'000;
-inline constexpr std::size_t server_api_keys_max = 100'000;      // of a file; invalid_config
-inline constexpr std::chrono::milliseconds server_key_file_check{1000}; // between two looks
-inline constexpr std::size_t server_jwt_bytes_max = 16u << 10;   // of a token; refused
-inline constexpr std::size_t server_jwt_keys_max = 64;           // of a set; invalid_config
-inline constexpr std::size_t server_jwks_bytes_max = 1u << 20;   // of a set; not read
-inline constexpr std::chrono::seconds server_jwks_kept{600};     // keys that were fetched
-inline constexpr std::chrono::seconds server_jwks_retry{30};     // between two fetches
-inline constexpr std::chrono::milliseconds server_jwks_timeout{5000}; // of a fetch
-
 } // namespace troupe::limits

@@ -6,8 +6,8 @@
 //     serving.drain();
 #pragma once
 
-#include <troupe/limits.hpp>
 #include <troupe/runtime.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <chrono>
 #include <cstdint>

@@ -4,6 +4,8 @@
 #include "server/api/rooms.hpp"
 #include "server/edge/events.hpp"
 
+#include <troupe/server/limits.hpp>
+
 #include <functional>
 #include <memory>
 #include <mutex>

@@ -1,7 +1,7 @@
 // api_keys: reading, comparing and reloading hashes.
 #include "server/auth/api_keys.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>

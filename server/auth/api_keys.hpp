@@ -11,6 +11,7 @@
 #include "server/edge/caller.hpp"
 
 #include <troupe/error.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <array>
 #include <chrono>

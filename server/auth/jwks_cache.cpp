@@ -1,7 +1,7 @@
 // jwks_cache: when to fetch.
 #include "server/auth/jwks_cache.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -3,6 +3,8 @@
 
 #include "server/auth/jwt.hpp"
 
+#include <troupe/server/limits.hpp>
+
 #include <chrono>
 #include <functional>
 #include <mutex>

@@ -1,7 +1,7 @@
 // jwt: checking tokens.
 #include "server/auth/jwt.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <algorithm>
 #include <ranges>

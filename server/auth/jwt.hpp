@@ -8,6 +8,7 @@
 #include "server/edge/caller.hpp"
 
 #include <troupe/error.hpp>
+#include <troupe/server/limits.hpp>
 #include <troupe/value.hpp>
 
 #include <openssl/evp.h>

@@ -1,7 +1,7 @@
 // jwt: keys and signatures, by OpenSSL.
 #include "server/auth/jwt.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <openssl/bio.h>
 #include <openssl/bn.h>

@@ -1,7 +1,7 @@
 // document_index: terms of documents, and plans of queries.
 #include "server/documents/document_index.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <algorithm>
 #include <optional>

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <troupe/error.hpp>
+#include <troupe/server/limits.hpp>
 #include <troupe/value.hpp>
 
 #include <cstddef>

@@ -11,6 +11,8 @@
 #include "server/documents/lmdb_document_snapshot.hpp"
 #include "server/documents/lmdb_document_writer.hpp"
 
+#include <troupe/server/limits.hpp>
+
 #include <algorithm>
 
 namespace troupe::server {

@@ -2,7 +2,7 @@
 // that changes were removed from the log before they were read.
 #include "server/documents/postgres_document_watcher.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <poll.h>
 #include <pthread.h>

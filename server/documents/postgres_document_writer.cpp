@@ -3,6 +3,8 @@
 
 #include "server/documents/document_conflict.hpp"
 
+#include <troupe/server/limits.hpp>
+
 #include <algorithm>
 
 namespace troupe::server {

@@ -4,7 +4,7 @@
 #include "http/client.hpp"
 #include "server/rules/webhook_policy.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <chrono>
 #include <fstream>

@@ -3,6 +3,8 @@
 
 #include "http/listener.hpp"
 
+#include <troupe/server/limits.hpp>
+
 #include <chrono>
 #include <functional>
 #include <string>

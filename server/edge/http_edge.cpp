@@ -11,6 +11,8 @@
 #include "server/edge/handler_pool.hpp"
 #include "server/edge/refusal.hpp"
 
+#include <troupe/server/limits.hpp>
+
 #include <algorithm>
 #include <mutex>
 #include <optional>

@@ -7,7 +7,7 @@
 #include "server/edge/request_meter.hpp"
 #include "server/edge/router.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <chrono>
 #include <cstdint>

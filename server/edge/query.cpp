@@ -3,7 +3,7 @@
 
 #include "server/edge/refusal.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <algorithm>
 #include <array>

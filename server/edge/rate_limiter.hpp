@@ -1,7 +1,7 @@
 // rate_limiter: how many requests a caller may send. Pure: time is an argument.
 #pragma once
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <chrono>
 #include <cstddef>

@@ -3,7 +3,7 @@
 
 #include "graph/plain_json.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 namespace troupe::server {
 namespace {

@@ -3,6 +3,8 @@
 
 #include "graph/plain_json.hpp"
 
+#include <troupe/server/limits.hpp>
+
 #include <algorithm>
 
 namespace troupe::server {

@@ -3,6 +3,8 @@
 
 #include "server/protocol/run_translation.hpp"
 
+#include <troupe/server/limits.hpp>
+
 #include <cstdint>
 #include <deque>
 #include <functional>

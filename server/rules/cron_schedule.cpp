@@ -1,7 +1,7 @@
 // cron_schedule: reading lines, and walking the calendar.
 #include "server/rules/cron_schedule.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <absl/time/civil_time.h>
 #include <absl/time/time.h>

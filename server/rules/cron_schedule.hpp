@@ -3,6 +3,7 @@
 #pragma once
 
 #include <troupe/error.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <bitset>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // event_log: appending and reading.
 #include "server/runs/event_log.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <utility>
 

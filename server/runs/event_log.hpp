@@ -1,6 +1,8 @@
 // event_log: the events of one run, for any number of readers, each with a position of its own.
 #pragma once
 
+#include <troupe/server/limits.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>

@@ -9,6 +9,8 @@
 #include "server/rules/wire_form.hpp"
 #include "server/runs/live_run.hpp"
 
+#include <troupe/server/limits.hpp>
+
 #include <algorithm>
 #include <utility>
 

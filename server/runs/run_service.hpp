@@ -17,8 +17,8 @@
 #include "server/runs/graph_set.hpp"
 #include "server/runs/work_queue.hpp"
 
-#include <troupe/limits.hpp>
 #include <troupe/run_stream.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <atomic>
 #include <condition_variable>

@@ -6,6 +6,8 @@
 #include "http/client.hpp"
 #include "server/rules/ids.hpp"
 
+#include <troupe/server/limits.hpp>
+
 namespace troupe::server {
 
 value webhook_form(const run_outcome& outcome, const std::string& sent_at) {

@@ -5,6 +5,8 @@
 #include "server/runs/run_service.hpp"
 #include "server/runs/work_queue.hpp"
 
+#include <troupe/server/limits.hpp>
+
 #include <string>
 
 namespace troupe::server {

@@ -1,7 +1,7 @@
 // The duties of every document store.
 #include "tests/server/documents/document_kinds.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <atomic>
 #include <mutex>

@@ -4,7 +4,7 @@
 #include "persistence/postgres/postgres_schema.hpp"
 #include "tests/server/documents/document_kinds.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <algorithm>
 #include <condition_variable>

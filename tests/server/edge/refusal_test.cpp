@@ -2,7 +2,7 @@
 #include "server/edge/events.hpp"
 #include "server/edge/refusal.hpp"
 
-#include <troupe/limits.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <boost/test/unit_test.hpp>
 
