@@ -74,7 +74,7 @@ private:
   std::vector<caf::resumable*> foreign_; // pushed by other threads
   std::atomic<bool> pushed_{false};      // foreign_ is not empty, or poke() was called
   bool lent_ = false;
-  std::size_t messages_ = 0; // that an actor takes before other actors get the thread
+  std::size_t messages_ = 0;               // that an actor takes before other actors get the thread
   std::optional<logger_reference> logger_; // of the thread that is lent
   bool asleep_ = false;
 };
