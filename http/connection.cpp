@@ -79,6 +79,8 @@ void http_connection::read_head(error_code failed) {
   expect_within(options_.read_timeout); // until the request is whole
   if (!is_reading_)
     look_for_head();
+  else if (buffer_.size() > 0) // of this request: take_bytes() goes on with it
+    stream_.next_layer().cancel();
 }
 
 void http_connection::look_for_head() {
@@ -111,7 +113,8 @@ void http_connection::read_some() {
 
 void http_connection::take_bytes(error_code failed, std::size_t count) {
   is_reading_ = false;
-  if (failed)
+  bool is_stopped = failed == asio::error::operation_aborted && is_open(); // by read_head()
+  if (failed && !is_stopped)
     return close();
   buffer_.commit(count);
   asks() ? look_for_head() : watch();
