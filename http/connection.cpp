@@ -32,6 +32,7 @@ http_connection::http_connection(const std::shared_ptr<http_listener::core>& of,
   : listener_{of},
     handler_{of->handler},
     options_{of->options},
+    load_{of->options.load},
     stream_{std::move(socket), std::move(tls)},
     patience_{of->io},
     beat_timer_{of->io},
@@ -70,7 +71,7 @@ void http_connection::begin_reading() {
 void http_connection::read_head(error_code failed) {
   if (failed)
     return close();
-  state_ = stage::asks;
+  enter(stage::asks);
   ++turn_;
   searched_ = 0;
   more_.clear();
@@ -178,7 +179,7 @@ void http_connection::take_body(error_code failed) {
     return refuse(failed);
   asked_.body = std::move(parser_->get().body()); // fields after the body are ignored
   expect_nothing();
-  state_ = stage::waits;
+  enter(stage::waits);
   watch();
   try {
     handler_.answer(std::move(asked_), http_responder{*this});
@@ -201,7 +202,7 @@ void http_connection::refuse(error_code why) {
 void http_connection::refuse(const http_whole& answer) {
   keeps_ = false;
   is_refused_ = true;
-  state_ = stage::waits;
+  enter(stage::waits);
   send(answer);
 }
 
@@ -214,8 +215,21 @@ void http_connection::pass_over(error_code failed) {
   stream_.async_read_some(buffer_.prepare(read_bytes_max), then(&http_connection::pass_over));
 }
 
+// Every change of the state comes here, so that the load is counted.
+void http_connection::enter(stage next) {
+  auto count = [this](stage of) -> std::atomic<std::size_t>* {
+    return of == stage::streams ? &load_->streams : of == stage::speaks ? &load_->sockets : nullptr;
+  };
+  if (auto* before = count(state_))
+    --*before;
+  if (auto* now = count(next))
+    ++*now;
+  state_ = next;
+}
+
 void http_connection::close() {
   auto self = shared_from_this(); // the listener may hold the last handle
+  enter(stage::ends);
   error_code ignored;
   patience_.cancel();
   beat_timer_.cancel();
@@ -287,7 +301,7 @@ void http_connection::send(const http_whole& answer) {
   text += "\r\n";
   if (!is_head_)
     text += answer.body;
-  state_ = stage::ends;
+  enter(stage::ends);
   gone_ = {};
   write(std::move(text));
 }
@@ -298,7 +312,7 @@ void http_connection::begin(int status, const http_headers& headers, http_beat b
   keeps_ = keeps_ && is_chunked_;
   auto text = head_text(status, headers);
   text += is_chunked_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n";
-  state_ = stage::streams;
+  enter(stage::streams);
   beat_ = std::move(beat);
   write(std::move(text));
   if (beat_.is_steady)
@@ -318,7 +332,7 @@ void http_connection::piece(const std::string& bytes) {
 void http_connection::end() {
   if (!is_streaming())
     return;
-  state_ = stage::ends;
+  enter(stage::ends);
   gone_ = {};
   beat_timer_.cancel();
   write(is_chunked_ && !is_head_ ? "0\r\n\r\n" : "");
@@ -345,7 +359,7 @@ void http_connection::upgrade(http_socket_handler handler, const http_headers& h
     keeps_ = false;
     return send({.status = wants_socket_ ? 400 : 426});
   }
-  state_ = stage::speaks;
+  enter(stage::speaks);
   gone_ = handler.gone;
   auto all = headers;
   all.insert(all.end(), more_.begin(), more_.end());
@@ -384,7 +398,7 @@ void http_connection::take_written(std::size_t count, error_code failed) {
   if (!unsent_.empty())
     return write_next();
   if (is_refused_ && !is_draining()) { // as long as the write's time-out
-    state_ = stage::asks;
+    enter(stage::asks);
     failed = stream_.next_layer().shutdown(asio::ip::tcp::socket::shutdown_send, failed);
     return pass_over(failed);
   }

@@ -156,6 +156,7 @@ private:
   void finish();
   void beat_after();
   void say_status(int status);
+  void enter(stage next);
   std::string head_text(int status, const http_headers& headers);
   void write(std::string bytes);
   void write_next();
@@ -164,6 +165,7 @@ private:
   const std::weak_ptr<http_listener::core> listener_;
   const http_handler& handler_;          // of the listener
   const http_listener_options& options_; // of the listener, too
+  const std::shared_ptr<http_load> load_;
   served_stream stream_;
   std::string peer_;
   boost::asio::steady_timer patience_; // for the request, or for the write
