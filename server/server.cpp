@@ -1,6 +1,7 @@
 // server: the parts of a server, put together.
 #include <troupe/server.hpp>
 
+#include "server/api/openapi.hpp"
 #include "server/api/rooms.hpp"
 #include "server/api/system.hpp"
 #include "server/documents/lmdb_documents.hpp"
@@ -98,6 +99,7 @@ struct agent_server::parts {
     add_store_items(routes, with);
     add_crons(routes, with);
     add_thread_protocol(routes, with);
+    add_documentation(routes); // after all others
     edge_options edge_parts;
     edge_parts.listen.address = options.address;
     edge_parts.listen.port = options.port;
