@@ -160,6 +160,12 @@ constexpr route_note all[]{
   {"POST", "/store/items/search", "Store", "Search items", "ItemSearch", "ItemsFound"},
   {"POST", "/store/namespaces", "Store", "List namespaces", "NamespaceSearch", "NamespacesFound"},
 
+  // ---- agents of others
+  {"POST", "/mcp", "MCP", "Send a message of MCP; the tools are the assistants", "RpcRequest",
+   "RpcAnswer"},
+  {"GET", "/mcp", "MCP", "Refused: there is no stream without sessions", "", "", 405},
+  {"DELETE", "/mcp", "MCP", "Refused: there are no sessions", "", "", 404},
+
   // ---- the server
   {"GET", "/", "System", "Whether the server is there", "", "Ok"},
   {"GET", "/ok", "System", "Whether the server is there", "", "Ok", 200, check_db},
