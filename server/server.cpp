@@ -100,6 +100,7 @@ struct agent_server::parts {
     add_crons(routes, with);
     add_thread_protocol(routes, with);
     add_mcp(routes, with);
+    add_a2a(routes, with);
     add_documentation(routes); // after all others
     edge_options edge_parts;
     edge_parts.listen.address = options.address;

@@ -1,6 +1,7 @@
 // mcp: the server as a server of MCP, whose tools are its assistants. Messages stand alone: there
 // are no sessions, so any server of a database can answer.
 #include "agents/mcp/mcp_server_session.hpp"
+#include "server/api/kept_events.hpp"
 #include "server/api/rooms.hpp"
 #include "server/api/rpc_answer.hpp"
 #include "server/protocol/mcp_tools.hpp"
@@ -54,12 +55,15 @@ void begin_call(const rooms& with, const api_call& call, const http_responder& t
                 const mcp_served_call& asked) {
   auto request = read_run_request(value::map({{"assistant_id", tool.assistant.assistant_id},
                                               {"input", input_of_call(tool, asked.arguments)}}));
-  auto run = with.runs.create({}, request, tool.assistant);
+  auto events = std::make_shared<kept_events>();
+  with.runs.create({}, request, tool.assistant, [&](event_log& log) { events->watch(log); });
   auto answer = std::make_shared<rpc_answer>(call, to);
-  with.runs.when_ended(run.thread_id, run.run_id,
-                       [session, answer, number = asked.number](const run_outcome& outcome) {
-                         answer->finish(session->answer(number, result_of_call(outcome)));
-                       });
+  auto output = std::make_shared<output_of_events>();
+  events->begin({.event = [output](const run_event& event) { output->take(event); },
+                 .end =
+                   [output, session, answer, number = asked.number] {
+                     answer->finish(session->answer(number, result_of_call(output->output())));
+                   }});
 }
 
 void post_mcp(const rooms& with, const api_call& call, const http_responder& to) {

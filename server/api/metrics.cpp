@@ -88,7 +88,7 @@ void add_gauge(std::string& out, std::string_view name, std::string_view help, s
   metric_family{out, name, "gauge", help}.add({}, now);
 }
 
-void add_runs(std::string& out, const server_counts& counts) {
+void add_run_counts(std::string& out, const server_counts& counts) {
   metric_family ended{out, "troupe_runs_ended_total", "counter",
                       "Runs that ended on this server, by their status."};
   for (const auto& [status, n] : counts.ended)
@@ -122,7 +122,7 @@ std::string metrics_text(const server_counts& counts) {
   add_gauge(out, "troupe_http_connections", "Open connections.", counts.load.connections);
   add_gauge(out, "troupe_http_streams", "Answers that are being streamed.", counts.load.streams);
   add_gauge(out, "troupe_http_sockets", "Open WebSockets.", counts.load.sockets);
-  add_runs(out, counts);
+  add_run_counts(out, counts);
   return out;
 }
 

@@ -165,6 +165,10 @@ constexpr route_note all[]{
    "RpcAnswer"},
   {"GET", "/mcp", "MCP", "Refused: there is no stream without sessions", "", "", 405},
   {"DELETE", "/mcp", "MCP", "Refused: there are no sessions", "", "", 404},
+  {"POST", "/a2a/{assistant_id}", "A2A", "Send a request of A2A to an assistant", "RpcRequest",
+   "RpcAnswer"},
+  {"GET", "/a2a/{assistant_id}/.well-known/agent-card.json", "A2A", "Get an agent card", "", "map"},
+  {"GET", "/.well-known/agent-card.json", "A2A", "Get an agent card", "", "map", 200, card_of},
 
   // ---- the server
   {"GET", "/", "System", "Whether the server is there", "", "Ok"},

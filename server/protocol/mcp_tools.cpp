@@ -3,10 +3,12 @@
 
 #include "agents/mcp/mcp_offers.hpp"
 #include "agents/mcp/mcp_server_session.hpp"
+#include "graph/plain_json.hpp"
 #include "server/protocol/python_text.hpp"
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 #include <utility>
 
 namespace troupe::server {
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::size_t tool_name_bytes_max = 100; // of MCP's 128; the rest is for a part of an id
 constexpr std::size_t id_part_bytes = 8;
+constexpr std::string_view questions_member = "__interrupt__";
 
 std::string tool_name_of(const assistant_record& assistant, std::set<std::string>& taken) {
   auto name = assistant.name.substr(0, tool_name_bytes_max);
@@ -82,12 +85,50 @@ value input_of_call(const assistant_tool& tool, const value& arguments) {
   return arguments.with("messages", value::list({message}));
 }
 
-value result_of_call(const run_outcome& outcome) {
-  const auto& failure = outcome.output["__error__"];
-  auto text = failure.is_map() ? failure["error"].as<std::string>() : python_text(outcome.output);
+void output_of_events::take(const run_event& event) {
+  if (event.name == "error")
+    error_ = event.data;
+  else if (event.name == "values")
+    take_values(event.data);
+}
+
+// Each question of a step has an event of its own, with the state or alone.
+void output_of_events::take_values(const std::string& json) {
+  auto read = json.find(questions_member) == json.npos ? value{}
+                                                       : from_json(json, json_form::plain).value();
+  if (!read.contains(questions_member)) {
+    values_ = json;
+    questions_.clear();
+    return;
+  }
+  for (const auto& one : read[questions_member].items())
+    if (std::ranges::find(questions_, one) == questions_.end())
+      questions_.push_back(one);
+  if (auto state = read.without(questions_member); !state.empty())
+    values_ = to_plain_json(state);
+}
+
+value output_of_events::output() const {
+  auto read = [](const std::string& json) {
+    return json.empty() ? value{} : from_json(json, json_form::plain).value();
+  };
+  if (!error_.empty())
+    return value::map({{"__error__", read(error_)}});
+  auto out = read(values_);
+  if (questions_.empty())
+    return out;
+  return (out.is_map() ? out : value::map()).with(questions_member, value::list(questions_));
+}
+
+value result_of_call(const value& output) {
+  const auto& failure = output["__error__"];
+  bool failed = failure.is_map() || output.is_null();
+  auto text = failure.is_map()   ? failure["error"].as<std::string>()
+              : output.is_null() ? "the run was cancelled"
+                                 : python_text(output);
   auto content = value::list({value::map({{"type", "text"}, {"text", text}})});
   auto out = value::map({{"content", std::move(content)}});
-  return failure.is_map() ? out.with("isError", true) : out;
+  return failed ? out.with("isError", true) : out;
 }
 
 } // namespace troupe::server

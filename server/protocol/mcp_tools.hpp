@@ -2,7 +2,7 @@
 #pragma once
 
 #include "server/rules/records.hpp"
-#include "server/runs/run_service.hpp"
+#include "server/runs/event_log.hpp"
 
 #include <troupe/compiled_graph.hpp>
 
@@ -33,8 +33,25 @@ std::vector<assistant_tool> tools_of(const std::vector<assistant_and_graph>& ass
 /// The input of a call's run.
 value input_of_call(const assistant_tool& tool, const value& arguments);
 
+/// The output of a run, of its events in mode values.
+/// Shape:  as run_outcome's: with `__interrupt__` for a paused run, {"__error__": …} for a failed
+///         one; null without any event of a state.
+/// Source: langgraph-api, /runs/wait.
+class output_of_events {
+public:
+  void take(const run_event& event);
+  value output() const;
+
+private:
+  void take_values(const std::string& json);
+
+  std::string values_; // JSON, without questions
+  std::vector<value> questions_;
+  std::string error_; // JSON
+};
+
 /// The result of a call whose run has ended: the output as Python's text, or the name of its error.
 /// Source: langgraph-api, /mcp, tools/call.
-value result_of_call(const run_outcome& outcome);
+value result_of_call(const value& output);
 
 } // namespace troupe::server

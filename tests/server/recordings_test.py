@@ -16,10 +16,6 @@ GRAPHS = ["plain", "approval", "fanout", "chat", "nested", "slow", "fail", "type
 
 # Why some exchanges differ -> their names.
 DIFFERS = {
-    "the paths are not there yet: A2A": """
-        591-a2a-agent-card 592-a2a-agent-card-root 593-a2a-agent-card-by-graph-name 594-a2a-message-send 595-a2a-tasks-get
-        596-a2a-message-stream 597-a2a-unknown-method 598-a2a-graph-without-messages
-    """,
     "titles and defaults of Python types in schemas": """
         050-assistants-schemas-typed 051-assistants-schemas-plain 053-assistants-subgraphs 054-assistants-subgraphs-recurse
         055-assistants-subgraphs-namespace

@@ -97,6 +97,7 @@ public:
     add_crons(routes, with);
     add_thread_protocol(routes, with);
     add_mcp(routes, with);
+    add_a2a(routes, with);
     add_documentation(routes);
     edge = std::make_unique<http_edge>(edge_options{}, std::move(routes));
     status.edge = edge.get();

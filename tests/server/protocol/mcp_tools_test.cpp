@@ -4,13 +4,17 @@
 #include <troupe/agents.hpp>
 #include <troupe/troupe.hpp>
 
+#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace troupe::server::test {
 namespace {
+
+namespace data = boost::unit_test::data;
 
 compiled_graph graph_with(schema channels) {
   state_graph<> g{std::move(channels)};
@@ -80,12 +84,40 @@ BOOST_AUTO_TEST_CASE(arguments_are_the_input_of_another_graph) {
 }
 
 BOOST_AUTO_TEST_CASE(a_result_is_the_output_as_text_or_the_name_of_the_error) {
-  run_outcome good{.run = {}, .output = value::map({{"n", 3}})};
-  BOOST_TEST(to_json(result_of_call(good)) == R"({"content":[{"text":"{'n': 3}","type":"text"}]})");
+  BOOST_TEST(to_json(result_of_call(value::map({{"n", 3}})))
+             == R"({"content":[{"text":"{'n': 3}","type":"text"}]})");
   auto failure = value::map({{"error", "ValueError"}, {"message", "boom"}});
-  run_outcome bad{.run = {}, .output = value::map({{"__error__", failure}})};
-  BOOST_TEST(to_json(result_of_call(bad))
+  BOOST_TEST(to_json(result_of_call(value::map({{"__error__", failure}})))
              == R"({"content":[{"text":"ValueError","type":"text"}],"isError":true})");
+  BOOST_TEST(result_of_call({})["isError"] == value(true)); // it was cancelled before any state
+}
+
+struct output_case {
+  std::vector<std::pair<const char*, const char*>> events;
+  const char* output;
+};
+std::ostream& operator<<(std::ostream& out, const output_case& c) {
+  return out << c.output;
+}
+const std::vector<output_case> outputs{
+  {{}, "null"},
+  {{{"metadata", "{}"}, {"values", R"({"n":1})"}, {"values", R"({"n":2})"}}, R"({"n":2})"},
+  {{{"values", R"({"n":1})"}, {"values|inner:1", R"({"n":9})"}, {"updates", "{}"}}, R"({"n":1})"},
+  {{{"values", R"({"n":1})"}, {"error", R"({"error":"E","message":"m"})"}},
+   R"({"__error__":{"error":"E","message":"m"}})"},
+  {{{"values", R"({"__interrupt__":[{"id":"1"}]})"}}, R"({"__interrupt__":[{"id":"1"}]})"},
+  {{{"values", R"({"n":1})"},
+    {"values", R"({"__interrupt__":[{"id":"1"}],"n":1})"},
+    {"values", R"({"__interrupt__":[{"id":"2"}]})"},
+    {"values", R"({"__interrupt__":[{"id":"2"}]})"}},
+   R"({"__interrupt__":[{"id":"1"},{"id":"2"}],"n":1})"},
+  {{{"values", R"({"a":"\"__interrupt__\":"})"}}, R"({"a":"\"__interrupt__\":"})"}};
+
+BOOST_DATA_TEST_CASE(an_output_is_the_last_state_with_all_questions, data::make(outputs), one) {
+  output_of_events output;
+  for (const auto& [name, json] : one.events)
+    output.take({0, name, json});
+  BOOST_TEST(to_json(output.output()) == one.output);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
