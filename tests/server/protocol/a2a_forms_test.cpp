@@ -12,9 +12,9 @@ namespace {
 
 namespace data = boost::unit_test::data;
 
-const std::string context = "11111111-1111-4111-8111-111111111111";
+const std::string a_context = "11111111-1111-4111-8111-111111111111";
 const std::string a_run = "22222222-2222-4222-8222-222222222222";
-const a2a_task_id task{context, a_run};
+const a2a_task_id task{a_context, a_run};
 
 value parsed(const std::string& json) {
   return from_json(json, json_form::plain).value();
@@ -25,8 +25,8 @@ value params_with(const std::string& parts, const std::string& more = "") {
 }
 
 const value talks = parsed(R"({"properties":{"messages":{}}})");
-const value counts = parsed(R"({"properties":{"count":{},"log":{}}})");
-const assistant_record assistant{.assistant_id = "A", .graph_id = "g", .name = "Ann"};
+const value counting = parsed(R"({"properties":{"count":{},"log":{}}})");
+const assistant_record ann{.assistant_id = "A", .graph_id = "g", .name = "Ann"};
 
 std::string problem_of(const std::function<void()>& call) {
   try {
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_SUITE(server_a2a_forms)
 
 BOOST_DATA_TEST_CASE(parts_become_the_input_of_a_run, data::make(contents), one) {
   auto message = read_a2a_message(params_with(one.parts), "new");
-  BOOST_TEST(to_json(input_of_message(message, assistant, talks)) == one.input);
+  BOOST_TEST(to_json(input_of_message(message, ann, talks)) == one.input);
 }
 
 BOOST_DATA_TEST_CASE(wrong_messages_are_refused,
@@ -82,7 +82,7 @@ BOOST_DATA_TEST_CASE(wrong_messages_are_refused,
 BOOST_AUTO_TEST_CASE(a_task_names_its_context) {
   auto text = R"([{"kind":"text","text":"x"}])";
   auto read = read_a2a_message(params_with(text, R"(,"taskId":")" + task.text() + '"'), "new");
-  BOOST_TEST(read.thread_id == context);
+  BOOST_TEST(read.thread_id == a_context);
   auto other = R"(,"contextId":")" + a_run + R"(","taskId":")" + task.text() + '"';
   for (const auto& more : {other, std::string{R"(,"taskId":"x")"}}) {
     auto problem = problem_of([&] { read_a2a_message(params_with(text, more), "new"); });
@@ -100,13 +100,13 @@ BOOST_AUTO_TEST_CASE(an_id_of_a_task_is_two_ids) {
 
 BOOST_AUTO_TEST_CASE(a_graph_without_messages_takes_data_alone) {
   auto text = read_a2a_message(params_with(R"([{"kind":"text","text":"hi"}])"), "new");
-  auto problem = problem_of([&] { input_of_message(text, assistant, counts); });
+  auto problem = problem_of([&] { input_of_message(text, ann, counting); });
   BOOST_TEST(problem
              == "-32602 Assistant 'A' (graph 'g') does not support A2A conversational messages. "
                 "Graph input schema must include a 'messages' field to accept text or file parts. "
                 "Available input fields: ['count', 'log']");
   auto numbers = read_a2a_message(params_with(R"([{"kind":"data","data":{"count":2}}])"), "new");
-  BOOST_TEST(input_of_message(numbers, assistant, counts) == value::map({{"count", 2}}));
+  BOOST_TEST(input_of_message(numbers, ann, counting) == value::map({{"count", 2}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_history_has_what_users_and_agents_said) {
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_history_has_what_users_and_agents_said) {
   auto last = history_form(state, task, "1", {.most = 1})[0];
   BOOST_TEST(
     to_json(last)
-    == R"({"contextId":")" + context + R"(","kind":"message","messageId":"6",)"
+    == R"({"contextId":")" + a_context + R"(","kind":"message","messageId":"6",)"
          + R"("parts":[{"kind":"text","text":"four"},{"data":{"type":"x"},"kind":"data"}],)"
          + R"("role":"agent","taskId":")" + task.text() + R"("})");
 }
@@ -171,14 +171,14 @@ BOOST_AUTO_TEST_CASE(a_question_is_a_text_or_data) {
 }
 
 BOOST_AUTO_TEST_CASE(a_card_says_what_the_assistant_takes) {
-  auto card = agent_card(assistant, talks, "http://h/a2a/A");
+  auto card = agent_card(ann, talks, "http://h/a2a/A");
   BOOST_TEST(card["name"] == value("Ann"));
   BOOST_TEST(card["description"] == value("Ann assistant"));
   BOOST_TEST(card["url"] == value("http://h/a2a/A"));
   auto input = card["skills"][0]["metadata"]["inputSchema"];
   BOOST_TEST(input["supportsA2A"] == value(true));
   BOOST_TEST(input["required"] == value::list({"messages"}));
-  auto other = agent_card(assistant, counts, "u")["skills"][0]["metadata"]["inputSchema"];
+  auto other = agent_card(ann, counting, "u")["skills"][0]["metadata"]["inputSchema"];
   BOOST_TEST(other["supportsA2A"] == value(false));
   BOOST_TEST(other["properties"] == value::list({"count", "log"}));
 }
