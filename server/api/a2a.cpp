@@ -16,7 +16,7 @@
 namespace troupe::server {
 namespace {
 
-// What a method's handler works with.
+// The request that a method answers.
 struct a2a_call {
   const rooms& with;
   const api_call& call;

@@ -21,7 +21,7 @@ namespace troupe::server {
 class kept_events : public std::enable_shared_from_this<kept_events> {
 public:
   void watch(event_log& log) { hold(log.read(reader())); }
-  /// What watch() does, for a log that is not at hand: reader() reads, and the reading is held.
+  /// As watch(), for a log that is not at hand: reader() reads, and hold() keeps the reading.
   event_reader reader();
   void hold(std::shared_ptr<void> reading);
   /// Calls `reader.event` for each event from the first one on, then `reader.end`.

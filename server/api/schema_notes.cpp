@@ -259,7 +259,7 @@ constexpr member live_members[]{{"live", "bool!"}};
 constexpr member ready_members[]{{"ready", "bool!"}, {"detail", "text", "why it is not"}};
 
 constexpr schema_note all[]{
-  {"Error", "What every refusal answers.", error_members},
+  {"Error", "The answer of every refusal.", error_members},
   {"Config", "A run's config.", config_members},
   {"Assistant", "A graph with defaults for its runs.", assistant_shown},
   {"AssistantCreate", "", assistant_create},

@@ -102,7 +102,7 @@ value text_parts(std::string_view text);
 std::string_view task_state_of(run_status status, bool asks) noexcept;
 value status_form(std::string_view state, const std::string& time, value message = {});
 
-/// The parts of a question: its text, or its data. Of several questions, the list of all.
+/// The parts of a question: its text, or its data. Several questions are one list, as data.
 value parts_of_questions(const value& questions);
 
 /// The artifact of a finished run: the last message of the agent, else the whole output.
