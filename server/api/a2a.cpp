@@ -225,7 +225,7 @@ std::string growing_text(const run_event& event) {
   if (event.name != "messages/partial")
     return {};
   auto read = from_json(event.data, json_form::plain);
-  const auto message = read ? value{(*read)[0]} : value{};
+  const auto message = read ? value((*read)[0]) : value{};
   return message["type"] == value("ai") && message["content"].is_string()
            ? std::string{message["content"].as_string()}
            : std::string{};

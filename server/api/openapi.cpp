@@ -111,7 +111,8 @@ value answers_of(const route_note& note) {
 
 std::string operation_id(const route& one) {
   std::string out;
-  for (auto c : std::string{one.method}.append(one.pattern))
+  auto text = std::string{one.method}.append(one.pattern);
+  for (auto c : text)
     if (std::isalnum(static_cast<unsigned char>(c)))
       out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     else if (!out.empty() && out.back() != '_' && c != '}')

@@ -95,7 +95,7 @@ std::pair<std::size_t, std::size_t> range_of_task(const value& messages,
   return {begin, end};
 }
 
-value names_of(const value& properties) {
+value member_names(const value& properties) {
   std::vector<value> out;
   for (const auto& e : properties.entries())
     out.emplace_back(e.key());
@@ -148,7 +148,7 @@ value input_of_message(const a2a_message& message, const assistant_record& assis
                       + "') does not support A2A conversational messages. Graph input schema must "
                         "include a 'messages' field to accept text or file parts. Available input "
                         "fields: "
-                      + python_text(names_of(properties)));
+                      + python_text(member_names(properties)));
   auto said = value::map({{"role", "user"}, {"content", message.content}, {"id", message.id}});
   return message.data.with("messages", value::list({said}));
 }
@@ -228,7 +228,7 @@ value status_form(std::string_view state, const std::string& time, value message
 }
 
 value parts_of_questions(const value& questions) {
-  auto asked = questions.size() == 1 ? value{questions[0]["value"]} : questions;
+  auto asked = questions.size() == 1 ? value(questions[0]["value"]) : questions;
   return asked.is_string() ? text_parts(asked.as_string()) : value::list({data_part(asked)});
 }
 
@@ -299,7 +299,7 @@ value agent_card(const assistant_record& assistant, const value& input_schema,
      {"outputModes", media},
      {"metadata",
       value::map({{"inputSchema", value::map({{"required", required},
-                                              {"properties", names_of(input_schema["properties"])},
+                                              {"properties", member_names(input_schema["properties"])},
                                               {"supportsA2A", talks}})}})}});
   auto interface =
     value::map({{"url", url}, {"protocolBinding", "JSONRPC"}, {"protocolVersion", "0.3"}});

@@ -29,7 +29,7 @@ value at_reference(const value& document, const value& reference) {
   auto at = document;
   for (std::size_t begin = 0; begin <= path.size();) {
     auto end = std::min(path.find('/', begin), path.size());
-    at = value{at[path.substr(begin, end - begin)]};
+    at = value(at[path.substr(begin, end - begin)]);
     begin = end + 1;
   }
   return at;
