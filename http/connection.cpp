@@ -215,21 +215,26 @@ void http_connection::pass_over(error_code failed) {
   stream_.async_read_some(buffer_.prepare(read_bytes_max), then(&http_connection::pass_over));
 }
 
-// Every change of the state comes here, so that the load is counted.
-void http_connection::enter(stage next) {
-  auto count = [this](stage of) -> std::atomic<std::size_t>* {
+// Counts this connection as one of the next stage, and no more as one of the stage before.
+void http_connection::count(stage next) {
+  auto counter = [this](stage of) -> std::atomic<std::size_t>* {
     return of == stage::streams ? &load_->streams : of == stage::speaks ? &load_->sockets : nullptr;
   };
-  if (auto* before = count(state_))
+  if (auto* before = counter(counted_))
     --*before;
-  if (auto* now = count(next))
+  if (auto* now = counter(next))
     ++*now;
+  counted_ = next;
+}
+
+void http_connection::enter(stage next) {
+  count(next);
   state_ = next;
 }
 
 void http_connection::close() {
   auto self = shared_from_this(); // the listener may hold the last handle
-  enter(stage::ends);
+  count(stage::ends);
   error_code ignored;
   patience_.cancel();
   beat_timer_.cancel();

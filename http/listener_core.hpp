@@ -156,6 +156,7 @@ private:
   void finish();
   void beat_after();
   void say_status(int status);
+  void count(stage next);
   void enter(stage next);
   std::string head_text(int status, const http_headers& headers);
   void write(std::string bytes);
@@ -174,6 +175,7 @@ private:
   std::optional<served_parser> parser_;
   http_asked asked_;
   stage state_ = stage::asks;
+  stage counted_ = stage::asks; // in the load; a closed connection is not counted
   std::uint64_t turn_ = 0;
   bool keeps_ = true;
   bool is_reading_ = false;
