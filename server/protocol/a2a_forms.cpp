@@ -297,10 +297,10 @@ value agent_card(const assistant_record& assistant, const value& input_schema,
      {"examples", value::list()},
      {"inputModes", media},
      {"outputModes", media},
-     {"metadata",
-      value::map({{"inputSchema", value::map({{"required", required},
-                                              {"properties", member_names(input_schema["properties"])},
-                                              {"supportsA2A", talks}})}})}});
+     {"metadata", value::map({{"inputSchema",
+                               value::map({{"required", required},
+                                           {"properties", member_names(input_schema["properties"])},
+                                           {"supportsA2A", talks}})}})}});
   auto interface =
     value::map({{"url", url}, {"protocolBinding", "JSONRPC"}, {"protocolVersion", "0.3"}});
   return value::map({{"name", assistant.name},
