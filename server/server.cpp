@@ -1,6 +1,7 @@
 // server: the parts of a server, put together.
 #include <troupe/server.hpp>
 
+#include "server/api/openapi.hpp"
 #include "server/api/rooms.hpp"
 #include "server/api/system.hpp"
 #include "server/documents/lmdb_documents.hpp"
@@ -73,7 +74,11 @@ struct agent_server::parts {
       runs{graphs,
            documents,
            {.server_id = new_id(1),
-            .on_end = [this](const run_outcome& outcome) { hooks.run_ended(outcome); }}},
+            .on_end =
+              [this](const run_outcome& outcome) {
+                status.ended.count(outcome.run.status);
+                hooks.run_ended(outcome);
+              }}},
       with{graphs,
            documents,
            runs,
@@ -85,7 +90,8 @@ struct agent_server::parts {
            }} {
     make_default_assistants(*documents, graphs, runs.now());
     router routes;
-    add_system(routes, with);
+    status.started_at = runs.now();
+    add_system(routes, with, status);
     add_assistants(routes, with);
     add_threads(routes, with);
     add_thread_states(routes, with);
@@ -93,13 +99,18 @@ struct agent_server::parts {
     add_store_items(routes, with);
     add_crons(routes, with);
     add_thread_protocol(routes, with);
+    add_mcp(routes, with);
+    add_a2a(routes, with);
+    add_documentation(routes); // after all others
     edge_options edge_parts;
     edge_parts.listen.address = options.address;
     edge_parts.listen.port = options.port;
     edge_parts.cors.origins = options.cors_origins;
     edge_parts.no_auth = options.no_auth;
     edge = std::make_unique<http_edge>(std::move(edge_parts), std::move(routes));
+    status.edge = edge.get();
     runs.recover();
+    status.phase = server_phase::serving;
     crons = std::make_unique<cron_clock>(
       documents, [this] { return runs.now(); },
       [this](const cron_record& cron) { start_cron(with, cron); });
@@ -110,6 +121,7 @@ struct agent_server::parts {
   runtime machine;
   graph_set graphs;
   const std::shared_ptr<document_store> documents;
+  server_status status;
   webhooks hooks;
   run_service runs;
   const rooms with;
@@ -129,6 +141,7 @@ std::uint16_t agent_server::port() const noexcept {
 }
 
 bool agent_server::drain(std::chrono::milliseconds at_most) {
+  parts_->status.phase = server_phase::draining;
   auto stopped = parts_->runs.drain(at_most);
   parts_->edge->drain(at_most, std::chrono::milliseconds{0});
   return stopped;

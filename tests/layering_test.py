@@ -41,8 +41,8 @@ KNOWS = {
     "server/rules": {"graph", "coordinator", "persistence/record", "server/edge", "server/runs"},
     "server/documents": {"graph", "persistence/"},
     "server/runs": {"graph", "coordinator", "actors", "http", "server/documents", "server/edge", "server/rules"},
-    "server/protocol": {"graph", "coordinator", "server/rules", "server/runs"},
-    "server/api": {"graph", "http", "server/"},
+    "server/protocol": {"graph", "coordinator", "agents", "server/rules", "server/runs"},
+    "server/api": {"graph", "http", "agents", "server/"},
     "testing": set(),  # the public API, as a test of a user's own saver
 }
 # Library -> its folders, and the libraries it links. Nothing of another library is included.

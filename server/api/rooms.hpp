@@ -42,6 +42,8 @@ void add_crons(router& to, const rooms& with);
 /// Starts a run of a cron. Errors: as run_service::create.
 void start_cron(const rooms& with, const cron_record& cron);
 void add_thread_protocol(router& to, const rooms& with);
+void add_mcp(router& to, const rooms& with);
+void add_a2a(router& to, const rooms& with);
 
 /// A handler that answers at once with what `answer` returns.
 template <class F> api_handler answering(const rooms& with, F answer) {

@@ -342,10 +342,11 @@ void add_thread_protocol(router& to, const rooms& with) {
       answer(with, call, responder);
     };
   };
-  to.add({"POST", "/threads/{id}/commands", answering(with, post_command), {all, "create_run"}});
-  to.add({"POST", "/threads/{id}/stream/events", streaming(stream_events), {all, "read"}});
-  to.add({"GET", "/threads/{id}/stream/events", streaming(open_socket), {all, "read"}});
-  to.add({"GET", "/threads/{id}/stream", streaming(stream_thread), {all, "read"}});
+  to.add(
+    {"POST", "/threads/{thread_id}/commands", answering(with, post_command), {all, "create_run"}});
+  to.add({"POST", "/threads/{thread_id}/stream/events", streaming(stream_events), {all, "read"}});
+  to.add({"GET", "/threads/{thread_id}/stream/events", streaming(open_socket), {all, "read"}});
+  to.add({"GET", "/threads/{thread_id}/stream", streaming(stream_thread), {all, "read"}});
 }
 
 } // namespace troupe::server

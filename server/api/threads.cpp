@@ -313,11 +313,11 @@ void add_threads(router& to, const rooms& with) {
   to.add({"POST", "/threads/search", answering(with, search_threads), {all, "search"}});
   to.add({"POST", "/threads/count", answering(with, count_threads), {all, "search"}});
   to.add({"POST", "/threads/prune", answering(with, prune_threads), {all, "delete"}});
-  to.add({"GET", "/threads/{id}", answering(with, get_thread), {all, "read"}});
-  to.add({"PATCH", "/threads/{id}", answering(with, update_thread), {all, "update"}});
-  to.add({"DELETE", "/threads/{id}", answering(with, delete_thread), {all, "delete"}});
-  to.add({"GET", "/threads/{id}/storage", answering(with, thread_storage), {all, "read"}});
-  to.add({"POST", "/threads/{id}/copy", answering(with, copy_thread), {all, "read"}});
+  to.add({"GET", "/threads/{thread_id}", answering(with, get_thread), {all, "read"}});
+  to.add({"PATCH", "/threads/{thread_id}", answering(with, update_thread), {all, "update"}});
+  to.add({"DELETE", "/threads/{thread_id}", answering(with, delete_thread), {all, "delete"}});
+  to.add({"GET", "/threads/{thread_id}/storage", answering(with, thread_storage), {all, "read"}});
+  to.add({"POST", "/threads/{thread_id}/copy", answering(with, copy_thread), {all, "read"}});
 }
 
 } // namespace troupe::server

@@ -92,6 +92,10 @@ public:
 
   http_listener& listener() { return *listener_; }
   const request_meter& meter() const { return meter_; }
+  edge_load load() const {
+    const auto& of = *options_.listen.load;
+    return {of.connections, of.streams, of.sockets, pool_.waiting()};
+  }
 
 private:
   void answer(http_asked request, const http_responder& to);
@@ -236,6 +240,10 @@ bool http_edge::drain(std::chrono::milliseconds at_most, std::chrono::millisecon
 
 std::uint16_t http_edge::port() const noexcept {
   return state_->listener().port();
+}
+
+edge_load http_edge::load() const {
+  return state_->load();
 }
 
 request_counts http_edge::counts() const {
