@@ -107,7 +107,10 @@ api_key_file::api_key_file(std::filesystem::path file,
     throw error{errc::invalid_config, "read API keys: " + file_.string() + ": cannot be read"};
   std::ostringstream text;
   text << in.rdbuf();
-  keys_ = read_api_keys(text.str()).value();
+  auto read = read_api_keys(text.str());
+  if (!read)
+    throw error{errc::invalid_config, read.error().text() + ": " + file_.string()};
+  keys_ = std::move(*read);
   std::error_code missing;
   stamp_ = {std::filesystem::last_write_time(file_, missing),
             std::filesystem::file_size(file_, missing)};

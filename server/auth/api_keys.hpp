@@ -8,9 +8,8 @@
 // A hash protects a random key; a word that people think of can be found by trying.
 #pragma once
 
-#include "server/edge/caller.hpp"
-
 #include <troupe/error.hpp>
+#include <troupe/server/access.hpp>
 #include <troupe/server/limits.hpp>
 
 #include <array>

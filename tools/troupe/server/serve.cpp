@@ -22,6 +22,7 @@ struct serve_flags {
   std::string listen = "127.0.0.1:2024";
   server_options options;
   bool in_memory = false;
+  bool local_webhooks = false;
 };
 
 // `name`, `lib.so:name` or `NAME=lib.so:name`.
@@ -45,6 +46,10 @@ int serve(serve_flags& o, bool json) {
       o.graphs.emplace_back(g.name);
   for (const auto& name : o.graphs)
     o.options.graphs.push_back(graph_of(name));
+  if (o.local_webhooks) {
+    o.options.webhooks.require_https = false;
+    o.options.webhooks.allow_loopback = true;
+  }
   std::promise<void> asked;
   agent_server serving{o.options};
   signals.watch([&asked] { asked.set_value(); },
@@ -80,11 +85,11 @@ void define_serve(CLI::App* command, chosen_command& chosen) {
   command->add_flag("--no-auth", o->options.no_auth,
                     "Serve callers beyond this host without asking who they are");
   command
-    ->add_option("--allow-origin", o->options.cors_origins,
+    ->add_option("--allow-origin", o->options.cors.origins,
                  "An origin whose pages may call, as https://app.example; default: any")
     ->type_name("ORIGIN")
     ->allow_extra_args(false);
-  command->add_flag("--allow-local-webhooks", o->options.webhooks.allow_loopback,
+  command->add_flag("--allow-local-webhooks", o->local_webhooks,
                     "Webhooks may be http, and on this host");
   command->add_flag("--json", chosen.json, "Print one JSON object when it listens");
   command->footer(
