@@ -132,7 +132,7 @@ struct server_options {
   std::string data_dir = {}; ///< of savers, the store and the server's own records
   /// Savers, the store and the server's own records in a database, which other servers may share.
   std::optional<postgres_options> postgres = std::nullopt;
-  /// Of both; null: the environment's (keyring::from_environment), or none.
+  /// Keys of all records; null: those of the environment (keyring::from_environment), if any.
   std::shared_ptr<const key_provider> keyring = nullptr;
   store_options store = {}; ///< search by meaning, and times to live of items
   thread_expiry expiry = {};

@@ -46,6 +46,7 @@ inline constexpr std::size_t server_jwks_bytes_max = 1u << 20;          // of a 
 inline constexpr std::chrono::seconds server_jwks_kept{600};            // keys that were fetched
 inline constexpr std::chrono::seconds server_jwks_retry{30};            // between two fetches
 inline constexpr std::chrono::milliseconds server_jwks_timeout{5000};   // of a fetch
+inline constexpr std::size_t server_config_bytes_max = 1u << 20; // of troupe.json and an env file
 inline constexpr std::size_t server_secret_bytes_max = 4096; // of a file with a secret of tokens
 inline constexpr std::size_t server_webhook_url_bytes_max = 4096;
 // Between two looks for threads and items whose time is over.
