@@ -12,7 +12,9 @@
 #include "server/rules/ids.hpp"
 #include "server/rules/option_rules.hpp"
 #include "server/runs/cron_clock.hpp"
+#include "server/runs/thread_sweeper.hpp"
 #include "server/runs/webhooks.hpp"
+#include "server/runs/work_queue.hpp"
 
 #include <troupe/postgres.hpp>
 
@@ -142,6 +144,8 @@ struct agent_server::parts {
       runs{graphs,
            documents,
            {.server_id = new_id(1),
+            .thread_ttl_minutes = options.expiry.minutes,
+            .thread_ttl_strategy = options.expiry.strategy,
             .on_end = [this](const run_outcome& outcome) { hooks.run_ended(outcome); }}},
       with{graphs,
            documents,
@@ -151,7 +155,10 @@ struct agent_server::parts {
            [this](const std::string& url) {
              if (auto problem = webhook_problem(hooks.policy(), url); !problem.empty())
                throw refusal{422, problem};
-           }} {
+           },
+           options.expiry},
+      threads{documents, runs, machine.saver()},
+      sweeps{1} {
     make_default_assistants(*documents, graphs, runs.now());
     router routes;
     add_system(routes, with);
@@ -168,6 +175,19 @@ struct agent_server::parts {
     crons = std::make_unique<cron_clock>(
       documents, [this] { return runs.now(); },
       [this](const cron_record& cron) { start_cron(with, cron); });
+    sweep_every(options.expiry.sweep_interval, [this] { threads.sweep(); });
+    if (auto interval = options.store.ttl.sweep_interval; interval != store_forever)
+      sweep_every(std::clamp(interval, limits::server_sweep_interval_min,
+                             limits::server_sweep_interval_max),
+                  [this] { kept.store->sweep().value(); });
+  }
+
+  // A failure is logged by the queue; the next sweep comes in any case.
+  void sweep_every(std::chrono::milliseconds interval, std::function<void()> sweep) {
+    sweeps.post_at(work_queue::clock::now() + interval, [this, interval, sweep] {
+      sweep_every(interval, sweep);
+      sweep();
+    });
   }
 
   const server_options options;
@@ -181,6 +201,8 @@ struct agent_server::parts {
   const rooms with;
   std::unique_ptr<http_edge> edge;
   std::unique_ptr<cron_clock> crons;
+  thread_sweeper threads;
+  work_queue sweeps; // the last member: its thread uses all others
 };
 
 agent_server::agent_server(server_options options)

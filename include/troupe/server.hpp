@@ -89,7 +89,7 @@ struct request_rate {
 ///         A thread with a time to live of its own (`ttl` of its creation or of an update) keeps
 ///         that. Times count from the thread's last change.
 /// Units:  `minutes`: the life of new threads, more than 0; nullopt: they stay. `sweep_interval`:
-///         between two looks, at least a second.
+///         between two looks, a second to 100 days.
 /// Errors: see agent_server.
 /// Source: langgraph_cli/schemas.py, ThreadTTLConfig.
 struct thread_expiry {

@@ -66,8 +66,9 @@ std::string expiry_problem(const thread_expiry& expiry) {
   if (expiry.minutes
       && (!(*expiry.minutes > 0) || *expiry.minutes > limits::server_ttl_minutes_max))
     return "`expiry.minutes` is not a number of minutes above 0, and at most 100 years";
-  if (expiry.sweep_interval < limits::server_sweep_interval_min)
-    return "`expiry.sweep_interval` is below a second";
+  if (expiry.sweep_interval < limits::server_sweep_interval_min
+      || expiry.sweep_interval > limits::server_sweep_interval_max)
+    return "`expiry.sweep_interval` is below a second, or above 100 days";
   return {};
 }
 

@@ -29,7 +29,9 @@ store_ttl milliseconds_of(double minutes) {
 
 // Minutes between two looks; at least a second.
 std::optional<std::chrono::milliseconds> sweep_interval_of(const config_map& ttl) {
-  auto minutes = ttl.amount("sweep_interval_minutes", limits::server_ttl_minutes_max);
+  constexpr std::chrono::duration<double, std::ratio<60>> longest{
+    limits::server_sweep_interval_max};
+  auto minutes = ttl.amount("sweep_interval_minutes", longest.count());
   if (!minutes)
     return std::nullopt;
   auto out = milliseconds_of(*minutes);

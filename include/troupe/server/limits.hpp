@@ -52,6 +52,7 @@ inline constexpr std::size_t server_webhook_url_bytes_max = 4096;
 // Between two looks for threads and items whose time is over.
 inline constexpr std::chrono::milliseconds server_sweep_interval{300'000};
 inline constexpr std::chrono::milliseconds server_sweep_interval_min{1000};
+inline constexpr std::chrono::milliseconds server_sweep_interval_max{8'640'000'000};
 inline constexpr std::size_t server_sweep_page = 500; // threads that a look reads at once
 inline constexpr double server_ttl_minutes_max = 100.0 * 365 * 24 * 60; // a longer one is refused
 

@@ -100,7 +100,8 @@ BOOST_AUTO_TEST_CASE(the_life_of_threads_has_bounds) {
   for (double wrong :
        {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), limits::server_ttl_minutes_max + 1})
     BOOST_TEST(names(of({.minutes = wrong}), "expiry.minutes"), wrong);
-  BOOST_TEST(names(of({.sweep_interval = 999ms}), "sweep_interval"));
+  for (auto wrong : {999ms, limits::server_sweep_interval_max + 1ms})
+    BOOST_TEST(names(of({.sweep_interval = wrong}), "sweep_interval"), wrong.count());
 }
 
 BOOST_AUTO_TEST_CASE(switched_off_paths_are_those_of_their_group) {
