@@ -7,8 +7,8 @@
 
 namespace troupe::server {
 
-/// What is due for a thread: nothing, the removal of all of it, or that of its checkpoints but the
-/// newest ones.
+/// The end that is due for a thread: none, the removal of all of it, or that of its checkpoints but
+/// the newest ones.
 enum class thread_end : std::uint8_t { none, removal, pruning };
 
 /// Shape:  a thread with a run in flight lives; a pruned one is due again after its next change.

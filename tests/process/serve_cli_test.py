@@ -126,4 +126,4 @@ class New(CliTest):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=1)
