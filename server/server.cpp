@@ -146,7 +146,11 @@ struct agent_server::parts {
            {.server_id = new_id(1),
             .thread_ttl_minutes = options.expiry.minutes,
             .thread_ttl_strategy = options.expiry.strategy,
-            .on_end = [this](const run_outcome& outcome) { hooks.run_ended(outcome); }}},
+            .on_end =
+              [this](const run_outcome& outcome) {
+                if (!options.webhooks.is_off)
+                  hooks.run_ended(outcome);
+              }}},
       with{graphs,
            documents,
            runs,

@@ -29,7 +29,9 @@ namespace troupe {
 /// Shape:  `allowed_domains`: host names, or "*.example.com" for those below one; empty allows all.
 ///         `allowed_ports`: empty allows all. `headers` of each call.
 /// Errors: a run with another webhook is refused with status 422.
-/// Source: langgraph_cli/schemas.py, WebhooksConfig; `allow_private` is troupe's.
+/// Source: langgraph_cli/schemas.py, WebhooksConfig, HttpConfig.disable_webhooks; `allow_private`
+/// is
+///         troupe's.
 struct webhook_rules {
   bool require_https = true;
   bool allow_loopback = false; ///< loopback addresses, and relative URLs: routes of the server
@@ -38,6 +40,7 @@ struct webhook_rules {
   std::vector<std::uint16_t> allowed_ports = {};
   std::size_t url_bytes_max = limits::server_webhook_url_bytes_max;
   std::vector<std::pair<std::string, std::string>> headers = {};
+  bool is_off = false; ///< none is called; runs may name one all the same
 };
 
 /// The pages of browsers that may ask the server.

@@ -61,7 +61,8 @@ cors_rules cors_rules_of(const config_map& cors) {
 
 void read_http(const config_map& whole, server_options& into) {
   auto http = whole.map("http", {"cors", "disable_assistants", "disable_threads", "disable_runs",
-                                 "disable_store", "disable_mcp", "disable_a2a", "disable_meta"});
+                                 "disable_store", "disable_mcp", "disable_a2a", "disable_meta",
+                                 "disable_webhooks"});
   into.cors = cors_rules_of(http.map("cors", {"allow_origins", "allow_methods", "allow_headers",
                                               "allow_credentials", "expose_headers", "max_age"}));
   auto& off = into.disabled;
@@ -72,6 +73,7 @@ void read_http(const config_map& whole, server_options& into) {
   take_given(off.mcp, http.flag("disable_mcp"));
   take_given(off.a2a, http.flag("disable_a2a"));
   take_given(off.meta, http.flag("disable_meta"));
+  take_given(into.webhooks.is_off, http.flag("disable_webhooks"));
 }
 
 // ---- auth
@@ -105,18 +107,18 @@ void read_auth(const config_map& whole, server_options& into) {
 
 // ---- webhooks
 
-webhook_rules webhook_rules_of(const config_map& whole, const variable_lookup& variable) {
+void read_webhooks(const config_map& whole, const variable_lookup& variable, webhook_rules& into) {
   whole.map("webhooks", {"url", "headers", "env_prefix"})
     .map("url", {"require_https", "disable_loopback", "disable_private", "allowed_domains",
                  "allowed_ports", "max_url_length"});
   auto policy = webhook_policy::from(whole["webhooks"], variable).value();
-  return {.require_https = policy.require_https,
-          .allow_loopback = !policy.disable_loopback,
-          .allow_private = !policy.disable_private,
-          .allowed_domains = policy.allowed_domains,
-          .allowed_ports = policy.allowed_ports,
-          .url_bytes_max = policy.max_url_length,
-          .headers = policy.headers};
+  into.require_https = policy.require_https;
+  into.allow_loopback = !policy.disable_loopback;
+  into.allow_private = !policy.disable_private;
+  into.allowed_domains = policy.allowed_domains;
+  into.allowed_ports = policy.allowed_ports;
+  into.url_bytes_max = policy.max_url_length;
+  into.headers = policy.headers;
 }
 
 // ---- store and threads
@@ -180,11 +182,12 @@ server_config config_of(std::string_view json, const variable_lookup& variable) 
     out.env = whole.pairs("env");
   read_http(whole, out.options);
   read_auth(whole, out.options);
-  out.options.webhooks = webhook_rules_of(whole, [&](const std::string& name) {
+  auto variable_of_both = [&](const std::string& name) {
     auto found = std::ranges::find(out.env, name, &std::pair<std::string, std::string>::first);
     auto outside = variable ? variable(name) : std::nullopt;
     return outside || found == out.env.end() ? outside : std::optional{found->second};
-  });
+  };
+  read_webhooks(whole, variable_of_both, out.options.webhooks);
   read_store(whole, out);
   read_checkpointer(whole, out.options.expiry);
   return out;

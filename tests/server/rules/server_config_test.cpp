@@ -85,10 +85,11 @@ BOOST_AUTO_TEST_CASE(pages_that_may_ask) {
 }
 
 BOOST_AUTO_TEST_CASE(paths_are_switched_off_by_group) {
-  auto off = config_of(R"({"http":{"disable_assistants":true,"disable_threads":true,
+  auto all = config_of(R"({"http":{"disable_assistants":true,"disable_threads":true,
     "disable_runs":true,"disable_store":true,"disable_mcp":true,"disable_a2a":true,
-    "disable_meta":true}})")
-               .options.disabled;
+    "disable_meta":true,"disable_webhooks":true}})");
+  BOOST_TEST(all.options.webhooks.is_off);
+  auto off = all.options.disabled;
   for (bool one : {off.assistants, off.threads, off.runs, off.store, off.mcp, off.a2a, off.meta})
     BOOST_TEST(one);
   auto on = config_of(R"({"http":{"disable_mcp":false}})").options.disabled;
