@@ -40,12 +40,12 @@ std::string caller_problem(const server_options& o) {
   return o.tokens ? token_problem(*o.tokens) : std::string{};
 }
 
-bool is_amount(double n) {
+bool is_request_amount(double n) {
   return std::isfinite(n) && n >= 0;
 }
 
 std::string rate_problem(const request_rate& rate) {
-  if (!is_amount(rate.per_second) || !is_amount(rate.burst))
+  if (!is_request_amount(rate.per_second) || !is_request_amount(rate.burst))
     return "`rate` is not a number of requests";
   if (rate.burst > 0 && rate.per_second == 0)
     return "`rate.burst` needs `rate.per_second`";

@@ -1,5 +1,6 @@
 // A whole server over a socket: who may call, and what a caller may see.
 #include "tests/fixtures/raw_client.hpp"
+#include "tests/persistence/postgres/postgres_server.hpp"
 
 #include <troupe/server.hpp>
 
@@ -24,20 +25,20 @@ server_options options_with_graph() {
   return {.graphs = {{"adder", adder()}}, .port = 0};
 }
 
-struct heard {
+struct heard_answer {
   int status = 0;
   value body = {};
 };
 
-heard ask(const agent_server& server, const std::string& method, const std::string& path,
-          const std::string& headers = "", const std::string& body = "") {
+heard_answer ask(const agent_server& server, const std::string& method, const std::string& path,
+                 const std::string& headers = "", const std::string& body = "") {
   raw_client client{server.port()};
   client.say(method + ' ' + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + headers
              + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
   auto all = client.hear_all();
   auto end = all.find("\r\n\r\n");
   BOOST_REQUIRE(end != all.npos);
-  heard out{.status = std::stoi(all.substr(9, 3))};
+  heard_answer out{.status = std::stoi(all.substr(9, 3))};
   if (auto read = from_json(all.substr(end + 4), json_form::plain))
     out.body = *read;
   return out;
@@ -268,6 +269,40 @@ BOOST_AUTO_TEST_CASE(a_filter_that_has_no_effect_is_an_error) {
   };
   agent_server server{options};
   BOOST_TEST(ask(server, "GET", "/store/items?namespace=ann&key=k", as_ann).status == 500);
+}
+
+BOOST_AUTO_TEST_CASE(records_in_a_database_are_those_of_the_next_server) {
+  auto options = options_with_graph();
+  options.postgres = troupe::test::postgres_server::of_this_program().fresh_options();
+  std::string path;
+  {
+    agent_server server{options};
+    auto thread = ask(server, "POST", "/threads", "", "{}");
+    path = "/threads/" + text_of_member(thread.body, "thread_id");
+    auto run = ask(server, "POST", path + "/runs/wait", "",
+                   R"({"assistant_id":"adder","input":{"n":1}})");
+    BOOST_TEST(run.body["n"] == value(2));
+    BOOST_TEST(
+      ask(server, "PUT", "/store/items", "", R"({"namespace":["a"],"key":"k","value":{"v":1}})")
+        .status
+      == 204);
+  }
+  agent_server server{options};
+  BOOST_TEST(ask(server, "GET", path + "/state").body["values"]["n"] == value(2));
+  BOOST_TEST(ask(server, "GET", "/store/items?namespace=a&key=k").body["value"]["v"] == value(1));
+}
+
+BOOST_AUTO_TEST_CASE(new_threads_get_the_time_to_live_of_the_options) {
+  auto options = options_with_graph();
+  options.expiry = {.minutes = 60, .strategy = "keep_latest"};
+  agent_server server{options};
+  auto ttl_of = [&server](const std::string& body) {
+    auto made = ask(server, "POST", "/threads", "", body);
+    auto id = text_of_member(made.body, "thread_id");
+    return to_json(ask(server, "GET", "/threads/" + id + "?include=ttl").body["ttl"]);
+  };
+  BOOST_TEST(ttl_of("{}") == R"({"strategy":"keep_latest","ttl":60.0})");
+  BOOST_TEST(ttl_of(R"({"ttl":{"ttl":5}})") == R"({"strategy":"delete","ttl":5})");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

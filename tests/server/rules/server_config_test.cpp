@@ -12,7 +12,7 @@ namespace {
 namespace data = boost::unit_test::data;
 using namespace std::chrono_literals;
 using pairs = std::vector<std::pair<std::string, std::string>>;
-using texts = std::vector<std::string>;
+using text_list = std::vector<std::string>;
 
 variable_lookup no_variables() {
   return [](const std::string&) -> std::optional<std::string> { return std::nullopt; };
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(an_empty_file_gives_the_default_options) {
   BOOST_TEST(read.embed == "");
   BOOST_TEST(!read.options.tokens.has_value());
   BOOST_TEST(!read.options.store.index.has_value());
-  BOOST_TEST((read.options.cors.origins == texts{"*"}));
+  BOOST_TEST((read.options.cors.origins == text_list{"*"}));
   BOOST_TEST(read.options.webhooks.require_https);
   BOOST_TEST(!read.options.expiry.minutes.has_value());
 }
@@ -73,10 +73,10 @@ BOOST_AUTO_TEST_CASE(pages_that_may_ask) {
     "allow_methods":["GET"],"allow_headers":["x-api-key"],"allow_credentials":true,
     "expose_headers":["location"],"max_age":60}}})");
   const auto& cors = read.options.cors;
-  BOOST_TEST((cors.origins == texts{"https://a.example"}));
-  BOOST_TEST((cors.methods == texts{"GET"}));
-  BOOST_TEST((cors.headers == texts{"x-api-key"}));
-  BOOST_TEST((cors.exposed == texts{"location"}));
+  BOOST_TEST((cors.origins == text_list{"https://a.example"}));
+  BOOST_TEST((cors.methods == text_list{"GET"}));
+  BOOST_TEST((cors.headers == text_list{"x-api-key"}));
+  BOOST_TEST((cors.exposed == text_list{"location"}));
   BOOST_TEST(cors.credentials);
   BOOST_TEST((cors.max_age == 60s));
   // All headers: those that a page asks for.
@@ -106,12 +106,12 @@ BOOST_AUTO_TEST_CASE(callers_have_keys_or_tokens) {
   BOOST_TEST(tokens.jwks == "https://a.example/jwks");
   BOOST_TEST(tokens.allow_private_jwks);
   BOOST_TEST(tokens.issuer == "me");
-  BOOST_TEST((tokens.audiences == texts{"here"}));
+  BOOST_TEST((tokens.audiences == text_list{"here"}));
   BOOST_TEST(tokens.identity == "email");
   BOOST_TEST(tokens.permissions == "roles");
   auto secret = config_of(R"({"auth":{"jwt":{"secret_file":"s","audience":["a","b"]}}})");
   BOOST_TEST(secret.options.tokens->secret_file == "s");
-  BOOST_TEST((secret.options.tokens->audiences == texts{"a", "b"}));
+  BOOST_TEST((secret.options.tokens->audiences == text_list{"a", "b"}));
 }
 
 BOOST_AUTO_TEST_CASE(webhooks_have_the_rules_of_the_reference) {
@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(webhooks_have_the_rules_of_the_reference) {
     "allowed_ports":[443],"max_url_length":100,"disable_private":false}}})");
   const auto& hooks = read.options.webhooks;
   BOOST_TEST(hooks.allow_private);
-  BOOST_TEST((hooks.allowed_domains == texts{"*.example"}));
+  BOOST_TEST((hooks.allowed_domains == text_list{"*.example"}));
   BOOST_TEST((hooks.allowed_ports == std::vector<std::uint16_t>{443}));
   BOOST_TEST(hooks.url_bytes_max == 100u);
   BOOST_TEST((hooks.headers == pairs{{"x-key", "k"}}));
@@ -144,7 +144,7 @@ BOOST_AUTO_TEST_CASE(the_store_has_an_index_and_times_to_live) {
   BOOST_TEST(read.embed == "openai:small");
   const auto& store = read.options.store;
   BOOST_TEST(store.index->dims == 8u);
-  BOOST_TEST((store.index->fields == texts{"text"}));
+  BOOST_TEST((store.index->fields == text_list{"text"}));
   BOOST_TEST(!store.ttl.refresh_on_read);
   BOOST_TEST((store.ttl.default_ttl == 90s));
   BOOST_TEST((store.ttl.sweep_interval == 2min));
@@ -203,8 +203,8 @@ constexpr std::array wrong_members{
   wrong_config{R"({"http":[]})", "http is not an object"},
   wrong_config{R"({"http":{"disable_runs":1}})", "http.disable_runs is not true or false"},
   wrong_config{R"({"http":{"cors":{"allow_origins":"*"}}})",
-               "http.cors.allow_origins is not a list of texts"},
-  wrong_config{R"({"http":{"cors":{"allow_origins":[7]}}})", "is not a list of texts"},
+               "http.cors.allow_origins is not a list of text_list"},
+  wrong_config{R"({"http":{"cors":{"allow_origins":[7]}}})", "is not a list of text_list"},
   wrong_config{R"({"http":{"cors":{"max_age":-1}}})", "http.cors.max_age is not a whole number"},
   wrong_config{R"({"http":{"cors":{"max_age":1.5}}})", "http.cors.max_age is not a whole number"},
   wrong_config{R"({"http":{"cors":{"allow_credentials":true}}})", "needs allow_origins by name"},
