@@ -46,6 +46,7 @@ using caller_lookup = std::function<result<caller>(const request_head& head)>;
 ///         - threads: create, read, update, delete, search, create_run
 ///         - assistants, crons: create, read, update, delete, search
 ///         - store: put, get, delete, search, list_namespaces
+///         A WebSocket of a thread is one request, to create runs.
 /// Errors: none.
 /// Source: langgraph_sdk/auth, Auth.on.
 struct access {
