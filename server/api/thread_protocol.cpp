@@ -219,7 +219,7 @@ struct socket_session {
   socket_session(const rooms& w, std::string id, value f)
     : with{w},
       thread_id{std::move(id)},
-      filter{std::move(f)} {}
+      filter(std::move(f)) {}
 
   const rooms& with;
   const std::string thread_id;

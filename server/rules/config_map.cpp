@@ -20,7 +20,7 @@ std::string listed_names(const std::vector<std::string_view>& names) {
 } // namespace
 
 config_map::config_map(value given, std::string path, const std::vector<std::string_view>& names)
-  : given_{given.is_null() ? value::map() : std::move(given)},
+  : given_(given.is_null() ? value::map() : std::move(given)), // braces would make a list
     path_{std::move(path)} {
   if (!given_.is_map())
     throw error{errc::invalid_config, (path_.empty() ? "it" : path_) + " is not an object"};
