@@ -252,6 +252,26 @@ BOOST_AUTO_TEST_CASE(runs_of_a_filtered_caller_are_its_own) {
   BOOST_TEST(ask(server, "GET", "/runs/" + run_id + "/join", as_ann).status == 200);
 }
 
+BOOST_AUTO_TEST_CASE(a_socket_obeys_the_filter_at_each_command) {
+  agent_server server{owned_options()};
+  const std::string id = "7b0d7c9c-31a1-4f5f-8a38-0d5a2a3f2b12";
+  auto open_as = [&](raw_client& client, const char* who) {
+    client.say("GET /threads/" + id + "/stream/events HTTP/1.1\r\nHost: x\r\n"
+               + "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+               + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" + who + "\r\n");
+    return client.hear("\r\n\r\n").substr(9, 3);
+  };
+  raw_client bob{server.port()};
+  BOOST_TEST(open_as(bob, as_bob) == "101"); // the thread is nobody's yet
+  ask(server, "POST", "/threads", as_ann, R"({"thread_id":")" + id + "\"}");
+  const std::string command = R"({"id":1,"method":"state.get","params":{}})";
+  bob.say(std::string{'\x81', static_cast<char>(0x80 | command.size())} + std::string(4, '\0')
+          + command); // a text, under a mask of zeros
+  BOOST_TEST(bob.hear(R"("id":1)").find("permission_denied") != std::string::npos);
+  raw_client late{server.port()};
+  BOOST_TEST(open_as(late, as_bob) == "404");
+}
+
 BOOST_AUTO_TEST_CASE(an_authoriser_sees_the_members_of_path_and_query) {
   auto options = owned_options();
   agent_server server{options};
