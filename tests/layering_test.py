@@ -35,7 +35,7 @@ KNOWS = {
     "cluster/wire": {"graph"},
     "cluster/links": {"graph", "actors", "persistence/crypt", "cluster/wire"},
     "cluster/placement": {"cluster/wire"},
-    "server": {"server/", "graph"},
+    "server": {"server/", "graph", "actors"},
     "server/edge": {"http", "graph", "actors", "server/auth", "server/rules"},
     "server/auth": {"graph", "http", "persistence/crypt", "server/edge", "server/rules"},
     "server/rules": {"graph", "coordinator", "persistence/record", "server/edge", "server/runs"},
@@ -55,7 +55,7 @@ LIBRARIES = {
     "testing": ({"testing"}, {"core"}),
 }
 PUBLIC = {"postgres": ["troupe/postgres.hpp"], "agents": ["troupe/agents.hpp", "troupe/agents/"],
-          "cluster": ["troupe/cluster.hpp"], "server": ["troupe/server.hpp"], "testing": ["troupe/testing/"]}  # what of include/ belongs to a library; else core
+          "cluster": ["troupe/cluster.hpp"], "server": ["troupe/server.hpp", "troupe/server/"], "testing": ["troupe/testing/"]}  # what of include/ belongs to a library; else core
 ON_TOP = {"tools", "examples", "tests", "bench"}  # may include anything; no other folder includes them
 
 KNOW_CAF = {"actors", "coordinator", "cluster", "cluster/links"}

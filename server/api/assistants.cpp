@@ -177,7 +177,8 @@ http_whole delete_assistant(const rooms& with, const api_call& call) {
   if (call.query.flag("delete_threads", false))
     for (const auto& one : with.documents
                              ->search({.kind = document_kind::thread,
-               .contains = value::map({{"metadata", value::map({{"assistant_id", id}})}})})
+               .contains = value::map(
+                 {{"metadata", with_filter(call.filter, value::map({{"assistant_id", id}}))}})})
                              .value()
                              .documents)
       with.runs.remove_thread(one.id);

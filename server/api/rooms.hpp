@@ -9,6 +9,7 @@
 #include "server/rules/records.hpp"
 #include "server/runs/run_service.hpp"
 
+#include <troupe/server.hpp>
 #include <troupe/store.hpp>
 
 #include <functional>
@@ -30,6 +31,7 @@ struct rooms {
   std::shared_ptr<thread_hubs> hubs;
   /// Throws refusal{422} for a URL that may not be called; empty: all may be.
   std::function<void(const std::string& url)> check_webhook = {};
+  thread_expiry expiry = {}; ///< of new threads
 };
 
 /// Each adds the routes of a resource.

@@ -201,6 +201,8 @@ http_whole cancel_runs(const rooms& with, const api_call& call) {
                            .equal = {{"status", value(to_string(wanted))}}};
       if (auto thread = body.id("thread_id", "thread"))
         query.id_prefix = *thread + '/';
+      if (!call.filter.is_null())
+        query.contains = value::map({{"metadata", filter_as_metadata(call.filter)}});
       for (const auto& one : with.documents->search(query).value().documents)
         those.push_back(run_record::of(one.body));
     }

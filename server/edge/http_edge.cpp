@@ -206,9 +206,7 @@ void http_edge::state::authenticate(const route& found, api_call& call) {
 void http_edge::state::authorise(const route& found, api_call& call) const {
   if (!options_.authorise || found.is_public)
     return;
-  value body;
-  if (auto read = from_json(call.request.body, json_form::plain))
-    body = std::move(*read);
+  auto body = asked_members(found, call);
   auto verdict = options_.authorise(access_question{call.who, found.access, body});
   if (!verdict.is_allowed)
     throw refusal{403, "Forbidden"};

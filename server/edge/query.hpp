@@ -1,6 +1,8 @@
 // query: the parameters of a request's target. Pure.
 #pragma once
 
+#include <troupe/value.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -28,6 +30,8 @@ public:
   /// A list in any of its forms: the name repeated, joined by commas, or a JSON list of texts.
   std::vector<std::string> list(std::string_view name) const;
   bool has(std::string_view name) const;
+  /// All parameters as a map: a text each, or a list() of several.
+  value members() const;
 
 private:
   std::vector<std::pair<std::string, std::string>> all_;

@@ -134,6 +134,8 @@ value thread_record::body() const {
                                                       {"is_copy", is_copy},
                                                       {"inflight", list_of(inflight)},
                                                       {"running", running}})}});
+  if (!pruned_as_of.empty())
+    out = out.with(private_member, out[private_member].with("pruned_as_of", pruned_as_of));
   if (had_runs)
     out = out.with("error", error);
   if (ttl_minutes)
@@ -154,6 +156,7 @@ thread_record thread_record::of(const value& body) {
                     .error = body["error"],
                     .had_runs = flag_of(own["had_runs"]),
                     .is_copy = flag_of(own["is_copy"]),
+                    .pruned_as_of = text_of(own["pruned_as_of"]),
                     .inflight = texts_of(own["inflight"]),
                     .running = text_of(own["running"])};
   if (const auto& ttl = body["ttl"]; ttl.is_map()) {

@@ -65,6 +65,7 @@ struct thread_record {
   // -- read by the server alone
   bool had_runs = false; ///< or updates: it has a state
   bool is_copy = false;
+  std::string pruned_as_of = {}; ///< its `updated_at` when its checkpoints were pruned
   std::vector<std::string> inflight = {};
   std::string running = {};
 

@@ -28,8 +28,9 @@ document_change put(document_kind kind, std::string id, value body,
                     std::optional<std::uint64_t> expected = std::nullopt) {
   return {kind, std::move(id), std::move(body), expected};
 }
-document_change removal(document_kind kind, std::string id) {
-  return {kind, std::move(id), std::nullopt};
+document_change removal(document_kind kind, std::string id,
+                        std::optional<std::uint64_t> expected = std::nullopt) {
+  return {kind, std::move(id), std::nullopt, expected};
 }
 
 value with_members(const value& base, const value& over) {
@@ -152,7 +153,9 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
     auto thread = found ? found->thread
                         : thread_record{.thread_id = id,
                                         .created_at = time_text(time),
-                                        .state_updated_at = time_text(time)};
+                                        .state_updated_at = time_text(time),
+                                        .ttl_minutes = options_.thread_ttl_minutes,
+                                        .ttl_strategy = options_.thread_ttl_strategy};
     auto effect = on_arrival(request.strategy, !thread.inflight.empty());
     if (effect.is_refused)
       throw refusal{409, "Thread is already running a task. Wait for it to finish or choose a "
@@ -335,11 +338,12 @@ void run_service::remove(const std::string& thread_id, const std::string& run_id
   commit(*documents_, std::move(changes));
 }
 
-bool run_service::remove_thread(const std::string& thread_id) {
+bool run_service::remove_thread(const std::string& thread_id,
+                                std::optional<std::uint64_t> expected) {
   auto found = find_thread(thread_id);
   if (!found)
     return false;
-  std::vector<document_change> changes{removal(document_kind::thread, thread_id)};
+  std::vector<document_change> changes{removal(document_kind::thread, thread_id, expected)};
   std::vector<std::string> ids;
   for (const auto& one :
        documents_->search({.kind = document_kind::run, .id_prefix = thread_id + '/'})

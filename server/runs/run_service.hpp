@@ -56,6 +56,9 @@ struct run_service_options {
   std::size_t events_kept_max = limits::server_run_events_max;
   std::size_t threads = limits::server_run_threads;
   std::function<std::int64_t()> now = {}; ///< microseconds since 1970; empty: the system's clock
+  /// The time to live of threads that runs make; nullopt: they stay.
+  std::optional<double> thread_ttl_minutes = {};
+  std::string thread_ttl_strategy = "delete";
   /// After the commit of a run's end, on a thread of the service; it may block.
   std::function<void(const run_outcome& outcome)> on_end = {};
 };
@@ -95,7 +98,10 @@ public:
   /// Ends a run that is in flight, and removes it and its checkpoints.
   void remove(const std::string& thread_id, const std::string& run_id);
   /// Ends the runs of a thread, and removes the thread with all it has. False: there is none.
-  bool remove_thread(const std::string& thread_id);
+  /// Errors: throws error: storage codes; conflict when its document has another revision than
+  ///         `expected`.
+  bool remove_thread(const std::string& thread_id,
+                     std::optional<std::uint64_t> expected = std::nullopt);
 
   /// Does this soon, on a thread that may block.
   void later(std::function<void()> work) { work_.post(std::move(work)); }

@@ -46,5 +46,14 @@ inline constexpr std::size_t server_jwks_bytes_max = 1u << 20;          // of a 
 inline constexpr std::chrono::seconds server_jwks_kept{600};            // keys that were fetched
 inline constexpr std::chrono::seconds server_jwks_retry{30};            // between two fetches
 inline constexpr std::chrono::milliseconds server_jwks_timeout{5000};   // of a fetch
+inline constexpr std::size_t server_config_bytes_max = 1u << 20; // of troupe.json and an env file
+inline constexpr std::size_t server_secret_bytes_max = 4096; // of a file with a secret of tokens
+inline constexpr std::size_t server_webhook_url_bytes_max = 4096;
+// Between two looks for threads and items whose time is over.
+inline constexpr std::chrono::milliseconds server_sweep_interval{300'000};
+inline constexpr std::chrono::milliseconds server_sweep_interval_min{1000};
+inline constexpr std::chrono::milliseconds server_sweep_interval_max{8'640'000'000};
+inline constexpr std::size_t server_sweep_page = 500; // threads that a look reads at once
+inline constexpr double server_ttl_minutes_max = 100.0 * 365 * 24 * 60; // a longer one is refused
 
 } // namespace troupe::limits
