@@ -146,6 +146,26 @@ BOOST_AUTO_TEST_CASE(a_server_that_stops_leaves_its_line_to_others_at_once) {
   BOOST_TEST(counts->of(thread, "second") == 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_a_stopping_server_left_goes_on_from_its_checkpoint) {
+  shared_server b{*this, "b"};
+  auto a = std::make_unique<shared_server>(*this, "a");
+  auto run = a->create(value::map(
+    {{"input", value::map({{"early", true}, {"free", true}})}, {"stream_resumable", true}}));
+  a->at->wait_for(1);
+  BOOST_TEST(!a->runs.drain(std::chrono::milliseconds{0})); // it asks the run to stop
+  a->at->open();
+  BOOST_TEST(a->runs.drain(std::chrono::seconds{60}));
+  BOOST_TEST(stored(run)->left == 1);
+  BOOST_TEST(stored(run)->attempt == 0);
+  auto before = last_stored_event(*documents, run.run_id);
+  BOOST_TEST(before > 0u);
+  b.runs.recover();
+  BOOST_TEST(b.end_of(run).output["n"] == value(11));
+  BOOST_TEST(counts->of(thread, "first") == 1);
+  BOOST_TEST(stored(run)->attempt == 1);
+  BOOST_TEST(stored_events_after(*documents, run.run_id, before).front().seq == before + 1);
+}
+
 BOOST_AUTO_TEST_CASE(an_end_that_could_not_be_stored_is_stored_again) {
   shared_server a{*this, "a"};
   auto run = a.create(held_input());

@@ -89,14 +89,18 @@ private:
 };
 
 /// START → first → second → END. Each adds its part to `n`, 1 and 10. The second node waits at the
-/// gate, unless `free` is in the input.
+/// gate, unless `free` is in the input; with `early`, the first one waits there.
 inline compiled_graph two_steps(const std::shared_ptr<gate>& at,
                                 const std::shared_ptr<node_counts>& counts) {
-  state_graph<> g{{{"n", sum}, {"free", last_value}}};
-  g.add_node("first", [counts](const state_view&, context& ctx) {
-    counts->add(ctx.thread_id(), "first");
-    return state_update{{"n", 1}};
-  });
+  state_graph<> g{{{"n", sum}, {"free", last_value}, {"early", last_value}}};
+  g.add_node("first",
+             [at, counts](const state_view& s, context& ctx) {
+               if (s["early"] == value(true))
+                 at->pass();
+               counts->add(ctx.thread_id(), "first");
+               return state_update{{"n", 1}};
+             },
+             {.lane = lane::blocking});
   g.add_node("second",
              [at, counts](const state_view& s, context& ctx) {
                if (s["free"] != value(true))
