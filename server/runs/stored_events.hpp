@@ -22,7 +22,7 @@ std::string run_of_event(const std::string& document_id);
 /// The number of the newest event, 0 without one.
 std::uint64_t last_stored_event(document_store& documents, const std::string& run_id);
 
-/// The next events after a number; empty when there are none. Numbers may have holes.
+/// The next events after a number; empty at the end. Numbers may have holes.
 /// Order:  by number. At most limits::server_events_read, or all after a hole.
 std::vector<run_event> stored_events_after(document_store& documents, const std::string& run_id,
                                            std::uint64_t after);

@@ -122,9 +122,14 @@ inline value held_input(const char* strategy = "enqueue") {
   return value::map({{"input", value::map({{"free", false}})}, {"multitask_strategy", strategy}});
 }
 
-/// What servers share.
+/// The things that servers share.
 struct shared_world {
-  std::shared_ptr<document_store> documents = memory_documents();
+  explicit shared_world(std::shared_ptr<document_store> all = memory_documents())
+    : documents{std::move(all)} {}
+
+  const std::shared_ptr<document_store> documents;
+  /// The documents as a new server opens them.
+  std::function<std::shared_ptr<document_store>()> open = [this] { return documents; };
   std::shared_ptr<saver> checkpoints = make_memory_saver();
   std::shared_ptr<node_counts> counts = std::make_shared<node_counts>();
   std::atomic<std::int64_t> steady = 1;
@@ -168,7 +173,7 @@ struct shared_world {
 struct shared_server {
   shared_server(shared_world& in, std::string name, std::size_t threads = 1)
     : world{in},
-      documents{std::make_shared<process_documents>(in.documents, life)},
+      documents{std::make_shared<process_documents>(in.open(), life)},
       machine{{.saver = std::make_shared<picky_saver>(
                  in.checkpoints, [l = life](const save_request&) { return bool(l->is_dead); })}},
       graphs{machine, {{"steps", two_steps(at, in.counts)}}},
@@ -229,7 +234,7 @@ template <class... Servers> void notice_deaths(shared_world& world, Servers&... 
   (living.settle(), ...);
 }
 
-/// What a reader heard.
+/// The events that a reader heard.
 struct heard_events {
   event_reader reader() {
     return {[this](const run_event& e) {
