@@ -222,7 +222,7 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
   for (const auto& other : dropped)
     if (auto one = live(other.run_id))
       tell_ended(one, {other});
-  if (auto one = cancelled.empty() ? nullptr : live(cancelled); one && has_begun(*one))
+  if (auto one = cancelled.empty() ? nullptr : live(cancelled))
     ask_to_end(*one, on_arrival(request.strategy, true).others);
   if (starts)
     carry_out(hand);
@@ -312,9 +312,9 @@ bool run_service::cancel(const std::string& thread_id, const std::string& run_id
     return is_known;
   if (ended)
     tell_ended(hand, {*ended});
-  else if (has_begun(*hand))
-    ask_to_end(*hand, action);
-  return true; // another server watches the run's record
+  else
+    ask_to_end(*hand, action); // another server watches the run's record
+  return true;
 }
 
 void run_service::remove(const std::string& thread_id, const std::string& run_id) {
@@ -347,10 +347,10 @@ bool run_service::remove_thread(const std::string& thread_id) {
   }
   commit_all(*documents_, std::move(changes));
   for (const auto& id : ids)
-    if (auto hand = live(id); hand && has_begun(*hand))
+    if (auto hand = live(id)) {
       ask_to_end(*hand, cancel_action::rollback);
-    else if (hand)
-      look_soon(id); // its readers learn that it is gone
+      look_soon(id); // readers of one that does not run here learn that it is gone
+    }
   if (const auto& saver = graphs_.machine().saver())
     saver->delete_thread(thread_id).value();
   return true;
