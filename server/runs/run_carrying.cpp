@@ -175,8 +175,14 @@ bool run_service::has_next(const run_record& run, const result<run_result>& how)
 }
 
 void run_service::remove_checkpoints(const run_record& run) const {
-  if (const auto& saver = graphs_.machine().saver())
-    saver->delete_for_runs({run.run_id}).value();
+  const auto& saver = graphs_.machine().saver();
+  if (!saver)
+    return;
+  auto removed = saver->delete_for_runs({run.run_id});
+  if (!removed && removed.error().code() != errc::invalid_config)
+    throw removed.error();
+  if (!removed)
+    log_warning("undo run " + run.run_id + ": " + removed.error().message());
 }
 
 // Whether no more is to be done for the run here; else it is tried again.

@@ -144,9 +144,11 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_rolled_back_never_was) {
   auto before = s.values();
   auto running = s.create(held_run());
   s.at->wait_for(1);
+  std::promise<void> ended; // the run is not known afterwards
+  s.runs.when_ended(s.thread, running.run_id, [&](const run_outcome&) { ended.set_value(); });
   s.runs.cancel(s.thread, running.run_id, cancel_action::rollback);
   s.at->open();
-  s.end_of(running);
+  ended.get_future().wait();
   BOOST_TEST(!s.stored(running));
   BOOST_TEST(s.values() == before);
   BOOST_TEST((s.stored_thread().status == thread_status::idle));

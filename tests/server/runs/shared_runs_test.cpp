@@ -39,6 +39,8 @@ BOOST_AUTO_TEST_CASE(a_run_of_a_dead_server_is_taken_up_by_one_other_from_its_ch
   BOOST_TEST(stored(run)->owner != "a");
   BOOST_TEST(counts->of(thread, "first") == 1); // its checkpoint was stored
   BOOST_TEST(counts->of(thread, "second") == 1);
+  b.settle();
+  c.settle();
   BOOST_TEST(b.ends + c.ends == 1);
   BOOST_TEST(!documents->get(document_kind::server, "a").value());
 }
@@ -75,6 +77,7 @@ BOOST_AUTO_TEST_CASE(a_frozen_server_that_comes_back_stores_nothing_and_goes_on_
   BOOST_TEST(stored(run)->owner == "b");
   BOOST_TEST(stored(run)->attempt == 2);
   BOOST_TEST(a.n_of(thread) == value(11));
+  a.settle();
   BOOST_TEST(a.ends == 0);
   auto next = a.create(free_input());
   BOOST_TEST(a.end_of(next).output["n"] == value(22));
@@ -95,6 +98,8 @@ BOOST_AUTO_TEST_CASE(a_frozen_server_whose_step_ends_after_the_takeover_stores_n
   BOOST_TEST(here.get().output["n"] == value(11));
   BOOST_TEST(b.n_of(thread) == value(11));
   BOOST_TEST(stored(run)->owner == "b");
+  a.settle();
+  b.settle();
   BOOST_TEST(a.ends + b.ends == 1);
 }
 

@@ -71,6 +71,20 @@ private:
   int refused_ = 0;
 };
 
+/// One process's view of checkpoints.
+class process_saver final : public picky_saver {
+public:
+  process_saver(std::shared_ptr<saver> of, std::shared_ptr<process_life> life)
+    : picky_saver{of, [life](const save_request&) { return bool(life->is_dead); }},
+      of_{std::move(of)} {}
+  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
+    return of_->delete_for_runs(run_ids);
+  }
+
+private:
+  const std::shared_ptr<saver> of_;
+};
+
 /// How often each node of each thread ran, on all servers.
 class node_counts {
 public:
@@ -174,8 +188,7 @@ struct shared_server {
   shared_server(shared_world& in, std::string name, std::size_t threads = 1)
     : world{in},
       documents{std::make_shared<process_documents>(in.open(), life)},
-      machine{{.saver = std::make_shared<picky_saver>(
-                 in.checkpoints, [l = life](const save_request&) { return bool(l->is_dead); })}},
+      machine{{.saver = std::make_shared<process_saver>(in.checkpoints, life)}},
       graphs{machine, {{"steps", two_steps(at, in.counts)}}},
       runs{graphs,
            documents,
