@@ -357,6 +357,9 @@ void run_service::tell_ended(const std::shared_ptr<live_run>& hand, const run_ou
       return;
     hand->outcome = outcome;
     waiting.swap(hand->waiting);
+    recent_.push_front(outcome);
+    if (recent_.size() > limits::server_recent_ends_max)
+      recent_.pop_back();
     if (auto found = live_.find(hand->run_id); found != live_.end() && found->second == hand)
       live_.erase(found);
   }

@@ -99,17 +99,27 @@ void run_service::when_ended(const std::string& thread_id, const std::string& ru
       }
     }
     if (!over) {
-      auto run = get_run(thread_id, run_id);
-      if (!is_over(run.status)) {
-        make_live(run);
+      auto run = find_run(thread_id, run_id);
+      if (run && !is_over(run->status)) {
+        make_live(*run);
         continue;
       }
-      over = outcome_of(run, false);
+      over = run ? outcome_of(*run, false) : recent_outcome(thread_id, run_id);
     }
     return then(*over);
   }
   if (auto hand = live(run_id); hand && !has_begun(*hand))
     look_soon(run_id);
+}
+
+// Of a run that left no record.
+run_outcome run_service::recent_outcome(const std::string& thread_id,
+                                        const std::string& run_id) const {
+  std::lock_guard lock{mutex_};
+  for (const auto& one : recent_)
+    if (one.run.run_id == run_id && one.run.thread_id == thread_id)
+      return one;
+  throw refusal{404, "Run " + run_id + " not found"};
 }
 
 // As clients read it later. A run that has just ended elsewhere shows its questions, too.
@@ -279,7 +289,8 @@ bool run_service::let_go(const std::shared_ptr<live_run>& hand) {
     live_[hand->run_id] = next;
   }
   look_soon(hand->run_id);
-  sweep_soon();
+  if (hand->run.owner != owner_id()) // the lease was lost, and perhaps no other server took it
+    sweep_soon();
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include "actors/log.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/lease_rules.hpp"
+#include "server/rules/run_rules.hpp"
 #include "server/runs/document_changes.hpp"
 #include "server/runs/live_run.hpp"
 
@@ -33,7 +34,7 @@ void run_service::sweep() {
     if (drains_)
       return;
     try {
-      release_dead_run(id);
+      take_up_dead_run(id);
       advance(id);
     } catch (const std::exception& e) {
       log_warning("take up the runs of thread " + id + ": " + e.what());
@@ -77,31 +78,52 @@ bool run_service::has_lost_its_owner(const run_record& run) const {
   return !lease_ || !documents_->get(document_kind::server, run.owner).value();
 }
 
-void run_service::release_dead_run(const std::string& thread_id) {
+// One commit takes the run from its dead owner and begins it here, so that no server begins it
+// between.
+void run_service::take_up_dead_run(const std::string& thread_id) {
   std::optional<run_record> given_up;
+  std::shared_ptr<live_run> begun;
   without_conflict([&] {
     given_up.reset();
+    begun = nullptr;
     auto found = find_thread(thread_id);
     if (!found || found->thread.running.empty())
       return;
+    auto& thread = found->thread;
     std::uint64_t revision = 0;
-    auto run = get_run(thread_id, found->thread.running, &revision);
+    auto run = get_run(thread_id, thread.running, &revision);
     if (!has_lost_its_owner(run))
       return;
-    release_run(found->thread, run, options_.attempts_max);
+    release_run(thread, run, options_.attempts_max);
     run.updated_at = time_text(now());
+    std::shared_ptr<live_run> hand;
+    if (!is_over(run.status) && pick_next(line_of(thread), now()).run_id == run.run_id) {
+      begin_in(thread, run);
+      hand = make_live(run);
+    }
     commit_all(*documents_,
-               {change_to(document_kind::thread, thread_id, found->thread.body(), found->revision),
+               {change_to(document_kind::thread, thread_id, thread.body(), found->revision),
                 change_to(document_kind::run, run.document_id(), run.body(), revision)});
     if (is_over(run.status))
       given_up = run;
+    if (!hand)
+      return;
+    std::lock_guard lock{mutex_};
+    hand->run = run;
+    hand->begun = true;
+    begun = hand;
   });
-  if (!given_up)
-    return;
-  log_warning("run " + given_up->run_id + " of thread " + thread_id + ": given up after "
-              + std::to_string(given_up->attempt) + " attempts");
-  auto outcome = outcome_of(*given_up, true);
-  if (auto hand = live(given_up->run_id))
+  if (begun)
+    carry_out(begun);
+  if (given_up)
+    give_up(*given_up);
+}
+
+void run_service::give_up(const run_record& run) {
+  log_warning("run " + run.run_id + " of thread " + run.thread_id + ": given up after "
+              + std::to_string(run.attempt) + " attempts");
+  auto outcome = outcome_of(run, true);
+  if (auto hand = live(run.run_id))
     tell_ended(hand, outcome);
   if (options_.on_end)
     options_.on_end(outcome);

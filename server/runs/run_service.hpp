@@ -9,8 +9,8 @@
 //  - the log of a run is closed after the commit of its end.
 //  - servers that share a database: the record of a running run names its owner. Only the owner
 //    stores its end, in a commit that fails when the run has another owner or attempt. A run whose
-//    owner has no lease any more (server_lease.hpp) is pending again; the commit that makes it so,
-//    and the one that begins it, succeed on one server.
+//    owner has no lease any more (server_lease.hpp) begins again, by a commit that succeeds on one
+//    server.
 //  - what a server wants of a run elsewhere is in the run's record: `cancel`, `followed`. The owner
 //    watches it. The log of a run elsewhere is fed from its stored events.
 //
@@ -34,6 +34,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -105,7 +106,8 @@ public:
   std::shared_ptr<void> read(const std::string& thread_id, const std::string& run_id,
                              std::optional<std::uint64_t> after, event_reader reader);
 
-  /// Calls `then` once when the run is over; at once when it is already.
+  /// Calls `then` once when the run is over; at once when it is already. A run that left no record
+  /// is known for limits::server_recent_ends_max ends of runs.
   /// Errors: throws refusal{404} for an unknown run.
   void when_ended(const std::string& thread_id, const std::string& run_id,
                   std::function<void(const run_outcome&)> then);
@@ -189,13 +191,15 @@ private:
   void restore_events(live_run& run);
   void read_stored_events(live_run& run);
   void prepare_reader(live_run& run);
+  run_outcome recent_outcome(const std::string& thread_id, const std::string& run_id) const;
   run_outcome outcome_of(const run_record& run, bool has_just_ended) const;
   void watch_documents();
 
   // ---- servers that begin, stop or die
   bool has_lost_its_owner(const run_record& run) const;
   std::vector<std::string> threads_to_look_at() const;
-  void release_dead_run(const std::string& thread_id);
+  void take_up_dead_run(const std::string& thread_id);
+  void give_up(const run_record& run);
   void sweep();
   void sweep_soon();
   void abandon_all();
@@ -211,7 +215,8 @@ private:
   std::unordered_map<std::string, std::vector<std::weak_ptr<thread_observer>>> observers_;
   std::atomic<bool> drains_ = false;
   std::condition_variable emptied_;
-  std::size_t carried_ = 0; // runs that the engine has, or whose end is not stored yet
+  std::size_t carried_ = 0;        // runs that the engine has, or whose end is not stored yet
+  std::deque<run_outcome> recent_; // the last ends, of which some left no record
   std::unordered_set<std::string> looked_at_soon_; // ids of runs
   std::atomic<bool> sweeps_soon_ = false;
   std::atomic<bool> has_left_ = false;

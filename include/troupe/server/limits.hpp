@@ -32,6 +32,8 @@ inline constexpr std::size_t server_events_read = 100; // that a follower reads 
 // A run that another server followed leaves its last events, and the record of a stateless run, for
 // so long after its end.
 inline constexpr std::chrono::milliseconds server_followed_kept{60'000};
+// Ends of runs that a server remembers, so that a caller who asks at once for one gets it.
+inline constexpr std::size_t server_recent_ends_max = 256;
 // The end of a run that could not be stored is stored again after so long.
 inline constexpr std::chrono::milliseconds server_end_retry{500};
 // A server that stops waits so long for its running runs to reach the end of a step.
