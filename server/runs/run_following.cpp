@@ -112,7 +112,7 @@ void run_service::when_ended(const std::string& thread_id, const std::string& ru
     look_soon(run_id);
 }
 
-// Of a run that left no record.
+// The end of a run that left no record.
 run_outcome run_service::recent_outcome(const std::string& thread_id,
                                         const std::string& run_id) const {
   std::lock_guard lock{mutex_};
