@@ -200,8 +200,11 @@ value run_record::body() const {
                      {private_member, value::map({{"graph_id", graph_id},
                                                   {"owner", owner},
                                                   {"attempt", attempt},
+                                                  {"left", left},
                                                   {"cancel", to_string(cancel)},
-                                                  {"error", error}})}});
+                                                  {"followed", followed},
+                                                  {"error", error},
+                                                  {"output", output}})}});
 }
 
 run_record run_record::of(const value& body) {
@@ -218,9 +221,12 @@ run_record run_record::of(const value& body) {
           .graph_id = text_of(own["graph_id"]),
           .owner = text_of(own["owner"]),
           .attempt = number_of(own["attempt"]),
+          .left = number_of(own["left"]),
           .cancel =
             named_in(cancel_action_names, text_of(own["cancel"])).value_or(cancel_action::none),
-          .error = own["error"]};
+          .followed = flag_of(own["followed"]),
+          .error = own["error"],
+          .output = own["output"]};
 }
 
 // ---- crons

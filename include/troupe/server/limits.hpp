@@ -20,6 +20,22 @@ inline constexpr std::chrono::milliseconds server_webhook_timeout{30'000}; // of
 // of them are kept for that.
 inline constexpr std::chrono::milliseconds server_join_grace{300};
 inline constexpr std::size_t server_join_events_max = 1000;
+// Servers that share a database. A server shows that it lives so often; one that did not for the
+// lease time is dead for the others, which take its runs up: within 5 s after its death.
+inline constexpr std::chrono::milliseconds server_lease_renewal{1000};
+inline constexpr std::chrono::milliseconds server_lease{2500};
+// All runs in flight are looked at when a server is gone, and at least so often.
+inline constexpr std::chrono::milliseconds server_runs_look{30'000};
+// Numbers of events that a takeover leaves out, for a former owner that may still store some.
+inline constexpr std::uint64_t server_run_events_gap = 1'000'000;
+inline constexpr std::size_t server_events_read = 100; // that a follower reads at once
+// A run that another server followed leaves its last events, and the record of a stateless run, for
+// so long after its end.
+inline constexpr std::chrono::milliseconds server_followed_kept{60'000};
+// Ends of runs that a server remembers, so that a caller who asks at once for one gets it.
+inline constexpr std::size_t server_recent_ends_max = 256;
+// The end of a run that could not be stored is stored again after so long.
+inline constexpr std::chrono::milliseconds server_end_retry{500};
 // A server that stops waits so long for its running runs to reach the end of a step.
 inline constexpr std::chrono::milliseconds server_drain_wait{10'000};
 inline constexpr std::chrono::milliseconds server_heartbeat{5000}; // of streams and waits, steadily
