@@ -182,7 +182,7 @@ subscription subscription_of(const value& given) {
   return out;
 }
 
-// What an event stream holds as long as its peer is there.
+// An event stream holds it as long as its peer is there.
 struct held_reading {
   std::mutex mutex;
   std::shared_ptr<void> reading;

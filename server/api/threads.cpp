@@ -271,7 +271,7 @@ http_whole copy_thread(const rooms& with, const api_call& call) {
   return json_answer(thread_form(with, copy));
 }
 
-// What a thread takes on the disk.
+// The bytes of a thread on the disk.
 http_whole thread_storage(const rooms& with, const api_call& call) {
   auto thread = thread_at(with, call.parameters[0]).thread;
   auto out = value::map({{"thread_id", thread.thread_id},

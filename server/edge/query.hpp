@@ -17,8 +17,8 @@ namespace troupe::server {
 class query_parameters {
 public:
   query_parameters() = default;
-  /// Shape:  the text after `?`, without it. A `+` is a blank. What does not decode is kept as it
-  /// is.
+  /// Shape:  the text after `?`, without it. A `+` is a blank. Text that does not decode is kept
+  /// as it is.
   explicit query_parameters(std::string_view encoded);
 
   /// The last value of the name.

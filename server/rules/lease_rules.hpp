@@ -40,8 +40,8 @@ servers_look look_at_servers(const std::map<std::string, seen_server>& before,
 /// Whether a run in flight is carried out under this record: its owner and attempt are unchanged.
 bool is_same_claim(const run_record& mine, const run_record& stored) noexcept;
 
-/// Takes a run from its dead server. It is pending again or, when it began too often, it has failed.
-/// Its thread has room for a next one.
+/// Takes a run from its dead server. It is pending again or, when it began too often, it has
+/// failed. Its thread has room for a next one.
 void release_run(thread_record& thread, run_record& run, std::int64_t attempts_max);
 
 /// The number of the first event of an attempt. `last`: of the newest event that is stored, or 0.

@@ -30,7 +30,7 @@ value output_of(const run_result& ended, bool has_values) {
   return out;
 }
 
-// What a person asked for, as the thread's error.
+// A person's request to end the run, as the thread's error.
 value cancellation_form(cancel_action asked) {
   return value::map({{"error", asked == cancel_action::rollback ? "UserRollback" : "UserInterrupt"},
                      {"message", std::string{to_string(asked)} + " requested"}});
