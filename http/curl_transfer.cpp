@@ -207,7 +207,8 @@ bool curl_transfer::may_connect(const curl_sockaddr& address) noexcept {
     if (unknown == 0 && allows(text))
       return true;
     refused_address_ = text; // another address of the host may be allowed
-  } catch (...) {            // counts as false
+  } catch (...) {
+    return false;
   }
   return false;
 }

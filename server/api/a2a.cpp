@@ -93,7 +93,7 @@ http_whole card_of_query(const rooms& with, const api_call& call) {
 // The id of the message that began a run.
 std::string first_message_of(const run_record& run) {
   const auto& messages = run.kwargs["input"]["messages"];
-  const auto& id = messages.size() > 0 ? messages[0]["id"] : messages;
+  const auto& id = messages.empty() ? messages : messages[0]["id"];
   return id.is_string() ? std::string{id.as_string()} : std::string{};
 }
 
