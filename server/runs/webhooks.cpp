@@ -21,7 +21,7 @@ value webhook_form(const run_outcome& outcome, const std::string& sent_at) {
 
 void webhooks::run_ended(const run_outcome& outcome) {
   const auto& url = outcome.run.kwargs["webhook"];
-  if (url.is_string() && url.size() > 0)
+  if (url.is_string() && !url.empty())
     work_.post([this, outcome, url = std::string{url.as_string()}] { call(outcome, url); });
 }
 
