@@ -258,13 +258,13 @@ private:
     if (used > value_size_bytes_max || more > value_size_bytes_max)
       return fail(too_large);
     auto capacity = std::max(2 * size_at(end_), used + more);
-    auto* bigger = static_cast<char*>(std::realloc(heap_.get(), capacity));
+    auto* before = heap_.release();
+    auto* bigger = static_cast<char*>(std::realloc(before, capacity));
+    heap_.reset(bigger ? bigger : before);
     if (!bigger)
       throw std::bad_alloc{};
-    if (!heap_)
+    if (!before)
       std::memcpy(bigger, start_, used);
-    static_cast<void>(heap_.release()); // freed by realloc
-    heap_.reset(bigger);
     start_ = bigger;
     end_ = bigger + capacity;
     return start_ + used;
