@@ -89,8 +89,7 @@ void store_key::append(std::string_view bytes) {
     std::fprintf(stderr, "broken: a key of more than %zu bytes\n", size_max);
     std::abort(); // the id was not checked against its limit
   }
-  std::memcpy(bytes_.data() + size_, bytes.data(), bytes.size());
-  size_ += bytes.size();
+  size_ += bytes.copy(bytes_.data() + size_, bytes.size()); // which may be none
 }
 
 void store_key::append_number(std::uint64_t n) {
