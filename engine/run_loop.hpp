@@ -166,7 +166,6 @@ private:
   // saving (run_saving.cpp)
   void keep_writes(const step_slot& s, const task_write_list& writes);
   bool closes_step() const;
-  bool joins_next(std::string_view source) const;
   void mark_answer_taken();
   checkpoint_ref here(std::string checkpoint_id) const {
     return {shared_->config.thread_id, shared_->ns, std::move(checkpoint_id)};
@@ -179,7 +178,6 @@ private:
   void put_stub(std::string id);
   void submit(save_request request, save_ack when);
   void submit_put(save_request request);
-  void submit_joined();
   bool puts_to_rest(const result<run_result>& how) const;
   void save_exit();
   bool may_go_on() const noexcept;

@@ -32,16 +32,6 @@ bool run_loop::closes_step() const {
   return step_.unfinished == 1 && std::ranges::none_of(step_.slots, &step_slot::wants_handler);
 }
 
-// Whether nobody acts on an input's checkpoint before the next one is made. The step between them
-// is START's alone, which hands the input to its channels. It runs no code of the user's, unless a
-// function routes the input. An entrypoint has no such step.
-bool run_loop::joins_next(std::string_view source) const {
-  if (source != "input" || shared_->config.durability != durability::sync || plan().functional)
-    return false;
-  const auto& begun = plan().channels[plan().start].triggers;
-  return begun.size() == 1 && begun[0] == 0 && plan().nodes.front().routes.empty();
-}
-
 // A plain answer is stored until its step is over, and used once. The task that took it may be in a
 // nested graph, or store nothing itself. So the path of the stored answer records that it was
 // taken.
@@ -83,9 +73,7 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
       request.put->drops_older = drops_older(source);
       at_.saved_id = at_.checkpoint_id;
       bool sync = shared_->config.durability == durability::sync;
-      if (sync)
-        submit_joined();
-      if (joins_next(source) || (!sync && saving_.put_in_queue()))
+      if (!sync && saving_.put_in_queue())
         saving_.hold_put(std::move(request));
       else
         submit_put(std::move(request));
@@ -166,15 +154,6 @@ void run_loop::submit(save_request request, save_ack when) {
   host_.save(std::move(request), when, ticket);
 }
 
-// Durability sync: a checkpoint that waited leaves right before the next one, for the same commit.
-void run_loop::submit_joined() {
-  auto put = saving_.take_put(true);
-  if (!put)
-    return;
-  submit(std::move(*put), save_ack::accepted);
-  saving_.joins_next();
-}
-
 // A checkpoint leaves for the saver.
 void run_loop::submit_put(save_request request) {
   bool sync = shared_->config.durability == durability::sync;
@@ -231,8 +210,6 @@ bool run_loop::may_go_on() const noexcept {
 void run_loop::saved(std::uint64_t ticket, const result<void>& how) {
   if (phase_.is(run_phase::idle) || !saving_.is_waited_for(ticket))
     return;
-  if (how && saving_.is_joined(ticket))
-    return; // durable with the next request
   if (!how) {
     progress_.outcome = how.error();
     shared_->stop = true;

@@ -131,10 +131,6 @@ BOOST_AUTO_TEST_CASE(with_sync_no_step_begins_before_the_one_before_it_is_saved)
     auto app = rt.load(counting_to(steps, executed));
     auto run = app.start(
       {{"n", 0}}, {.thread_id = "t", .durability = durability::sync, .recursion_limit = 2 * steps});
-    sched.run();
-    BOOST_REQUIRE(saver->checkpoints_held() == 2); // the input's and START's share a commit
-    BOOST_TEST(executed == 0);
-    saver->let_one_through();
     for (sched.run(); !run.ready(); sched.run()) {
       BOOST_REQUIRE(saver->checkpoints_held() == 1);
       BOOST_REQUIRE(executed - saver->steps_stored() <= 1);

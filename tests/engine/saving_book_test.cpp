@@ -58,25 +58,6 @@ BOOST_AUTO_TEST_CASE(one_checkpoint_is_in_the_queue_and_the_next_one_waits) {
   BOOST_TEST(!book.take_put().has_value());
 }
 
-BOOST_AUTO_TEST_CASE(a_request_that_joins_the_next_one_is_covered_by_its_ticket) {
-  saving_book book;
-  book.begin();
-  book.hold_put(request_of("input"));
-  BOOST_TEST(book.may_go_on(durability::sync)); // nothing is in the queue
-  auto covering = book.covering();
-  BOOST_TEST(book.take_put(true).has_value());
-  auto first = book.next_ticket();
-  book.joins_next();
-  BOOST_TEST(covering == first);
-  auto second = book.next_ticket();
-  BOOST_TEST(book.is_joined(first));
-  BOOST_TEST(!book.is_joined(second));
-  BOOST_TEST(!book.may_go_on(durability::sync));
-  BOOST_TEST(book.acknowledge(second));
-  BOOST_TEST(book.covers(first));
-  BOOST_TEST(book.may_go_on(durability::sync));
-}
-
 BOOST_AUTO_TEST_CASE(at_the_end_a_checkpoint_leaves_whatever_is_in_the_queue) {
   saving_book book;
   book.begin();

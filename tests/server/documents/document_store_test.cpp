@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_search_by_ids_or_a_prefix_finds_no_others, Kind,
   Kind kind;
   auto& documents = *kind.documents;
   for (const auto* id : {"a/1", "a/2", "a/3", "a", "b/1", "ab"})
-    commit(documents, {put(run_kind, id, at_time(id[2] == '3' ? 0 : 1))});
+    commit(documents, {put(run_kind, id, at_time(std::string_view{id} == "a/3" ? 0 : 1))});
   BOOST_TEST(found(documents, {.kind = run_kind, .id_prefix = "a/"}) == "a/1 a/2 a/3 of 3");
   BOOST_TEST(found(documents, {.kind = run_kind, .id_prefix = "a/", .descending = true})
              == "a/3 a/2 a/1 of 3");
