@@ -100,7 +100,8 @@ value with_seen_threads(const rooms& with, const value& filter, const value& bod
 
 // Whether a search asks for metadata that no document with the filter's can have.
 bool contradicts(const value& filter, const value& metadata) {
-  for (const auto& entry : filter_as_metadata(filter).entries())
+  const auto wanted = filter_as_metadata(filter);
+  for (const auto& entry : wanted.entries())
     if (!entry.val.is_list() && !metadata[entry.key()].is_null()
         && metadata[entry.key()] != entry.val)
       return true;
@@ -109,7 +110,8 @@ bool contradicts(const value& filter, const value& metadata) {
 
 value searched_metadata(const value& filter, const value& metadata) {
   auto out = metadata.is_map() ? metadata : value::map();
-  for (const auto& entry : filter_as_metadata(filter).entries()) {
+  const auto asked = filter_as_metadata(filter);
+  for (const auto& entry : asked.entries()) {
     auto wanted = entry.val;
     if (wanted.is_list()) // all of both lists
       for (const auto& one : out[entry.key()].items())
