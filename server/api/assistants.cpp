@@ -148,7 +148,8 @@ http_whole update_assistant(const rooms& with, const api_call& call) {
       changed.name = *name;
     if (body.has("description"))
       changed.description = *body.text("description");
-    for (const auto& e : body.map("metadata").entries())
+    const auto metadata = body.map("metadata");
+    for (const auto& e : metadata.entries())
       changed.metadata = changed.metadata.with(e.key(), e.val);
     if (body.has("config") || body.has("context"))
       take_settings(changed, body);

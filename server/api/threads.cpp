@@ -131,9 +131,10 @@ http_whole get_thread(const rooms& with, const api_call& call) {
 
 http_whole update_thread(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
+  const auto metadata = body.map("metadata");
   for (;;) {
     auto found = thread_at(with, call.parameters[0]);
-    for (const auto& e : body.map("metadata").entries())
+    for (const auto& e : metadata.entries())
       found.thread.metadata = found.thread.metadata.with(e.key(), e.val);
     take_ttl(found.thread, body);
     found.thread.updated_at = time_text(with.runs.now());
