@@ -80,7 +80,7 @@ void http_connection::read_head(error_code failed) {
   expect_within(options_.read_timeout); // until the request is whole
   if (!is_reading_)
     look_for_head();
-  else if (buffer_.size() > 0) // of this request: take_bytes() goes on with it
+  else if (buffer_.size() > 0) // the request has begun, so take_bytes() continues with it
     stream_.next_layer().cancel();
 }
 

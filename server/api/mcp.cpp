@@ -1,5 +1,5 @@
-// mcp: the server as a server of MCP, whose tools are its assistants. Messages stand alone: there
-// are no sessions, so any server of a database can answer.
+// mcp: the server as a server of MCP, whose tools are its assistants. Messages stand alone, without
+// sessions, so any server of a database can answer.
 #include "agents/mcp/mcp_server_session.hpp"
 #include "server/api/kept_events.hpp"
 #include "server/api/rooms.hpp"
@@ -95,7 +95,7 @@ void add_mcp(router& to, const rooms& with) {
     post_mcp(with, call, responder);
   };
   to.add({"POST", "/mcp", post, {"threads", "create_run"}});
-  // Without sessions, there is no stream to open and no session to end.
+  // A stream and the end of a session belong to servers with sessions.
   auto no_stream = [](const api_call&, const http_responder& responder) {
     responder.send({.status = 405, .headers = {{"Allow", "POST"}}});
   };

@@ -118,8 +118,8 @@ public:
   /// Ends a run that is in flight, and removes it and its checkpoints.
   void remove(const std::string& thread_id, const std::string& run_id);
   /// Ends the runs of a thread, and removes the thread with all it has. False: the thread is
-  /// unknown. Errors: throws error: storage codes; conflict when its document has another revision
-  /// than
+  /// unknown.
+  /// Errors: throws error: storage codes; conflict when its document has another revision than
   ///         `expected`.
   bool remove_thread(const std::string& thread_id,
                      std::optional<std::uint64_t> expected = std::nullopt);

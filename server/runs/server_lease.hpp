@@ -4,8 +4,7 @@
 //  - a server lives while it has a document. Its runs name it as their owner, and it had a document
 //    before its first run.
 //  - the document of a dead server is removed by a commit that fails when the server showed a sign
-//    of life. A server that finds its document gone has lost all its runs, and goes on under
-//    another id.
+//    of life. A server whose document is gone has lost all its runs. It continues under another id.
 #pragma once
 
 #include "server/documents/document_store.hpp"

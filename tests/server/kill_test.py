@@ -12,12 +12,12 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import uuid
 
 CLIENTS = 5
 KILLS = 8
-END_WAIT_S = 120
+PROGRESS_MAX = 400  # acknowledged runs and events between two kills
+PROGRESS_WAIT_S = 20
 OVER = {"success", "error", "timeout", "interrupted"}
 
 
@@ -34,13 +34,17 @@ class Server:
         self.command = [f"{programs}/troupe", "serve", f"{library}:plain", f"{library}:slow",
                         "--listen", f"127.0.0.1:{self.port}", "--data", data, "--json"]
         self.process = None
+        self.is_up = threading.Event()
+        self.progress = threading.Semaphore(0)  # one for each acknowledged run and each event
 
     def start(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
         if not self.process.stdout.readline():
             raise RuntimeError(f"the server ended with status {self.process.wait()}")
+        self.is_up.set()
 
     def kill(self):
+        self.is_up.clear()  # first: a client that finds it gone waits for the next start
         self.process.kill()
         self.process.wait()
 
@@ -62,7 +66,7 @@ class Server:
             try:
                 return self.ask(method, path, body)
             except (OSError, http.client.HTTPException):
-                time.sleep(0.05)
+                self.is_up.wait()
         raise RuntimeError(f"no answer: {method} {path}")
 
     def events(self, path, after, take):
@@ -79,6 +83,7 @@ class Server:
                 if not line:
                     if "data" in event:
                         take((int(event["id"]), event["event"], event["data"]))
+                        self.progress.release()
                     event = {}
                 elif not line.startswith(":"):
                     name, _, rest = line.partition(":")
@@ -107,6 +112,7 @@ class Client(threading.Thread):
                 self.start_a_run()
         except Exception as e:  # the main thread reports it
             self.fault = e
+            self.stops.set()
 
     def start_a_run(self):
         thread, graph = self.random.choice(list(self.threads.items()))
@@ -117,11 +123,12 @@ class Client(threading.Thread):
         try:
             status, run = self.server.ask("POST", f"/threads/{thread}/runs", body)
         except (OSError, http.client.HTTPException):
-            time.sleep(0.05)
+            self.server.is_up.wait()
             return
         if status != 200:
             raise RuntimeError(f"POST: {status} {run}")
         self.acknowledged.append((thread, run["run_id"]))
+        self.server.progress.release()
         if self.random.random() < 0.5:
             self.follow(thread, run["run_id"])
         else:
@@ -135,21 +142,13 @@ class Client(threading.Thread):
             self.server.events(f"{path}/stream", str(got[-1][0]) if got else "-1", got.append)
             if is_over:
                 return
-            time.sleep(0.02)
         raise RuntimeError(f"a stream without an end: {path}")
 
 
 def wait_until_over(server, clients):
-    deadline = time.monotonic() + END_WAIT_S
     for client in clients:
         for thread, run in client.acknowledged:
-            while True:
-                status, record = server.persist("GET", f"/threads/{thread}/runs/{run}")
-                if status != 200 or record["status"] in OVER:
-                    break
-                if time.monotonic() > deadline:
-                    break
-                time.sleep(0.05)
+            server.persist("GET", f"/threads/{thread}/runs/{run}/join")
 
 
 def faults_of_stream(server, thread, run, got):
@@ -197,8 +196,12 @@ def main(programs, source, kills=KILLS, seed=None):
         clients = [Client(server, rng.random(), stops) for _ in range(CLIENTS)]
         for client in clients:
             client.start()
+        is_stuck = False
         for _ in range(int(kills)):
-            time.sleep(rng.uniform(0.2, 2.0))
+            steps = rng.randint(1, PROGRESS_MAX)
+            is_stuck = not all(server.progress.acquire(timeout=PROGRESS_WAIT_S) for _ in range(steps))
+            if is_stuck or stops.is_set():
+                break
             server.kill()
             server.start()
         stops.set()
@@ -206,6 +209,8 @@ def main(programs, source, kills=KILLS, seed=None):
             client.join()
         wait_until_over(server, clients)
         faults = [f"a client failed: {client.fault!r}" for client in clients if client.fault]
+        if is_stuck:
+            faults.append(f"no run and no event within {PROGRESS_WAIT_S} s")
         for client in clients:
             for thread, graph in client.threads.items():
                 runs = [run for at, run in client.acknowledged if at == thread]
