@@ -6,6 +6,7 @@
 
 #include <troupe/uuid.hpp>
 
+#include <algorithm>
 #include <array>
 
 namespace troupe::server {
@@ -215,6 +216,10 @@ http_whole cancel_runs(const rooms& with, const api_call& call) {
             with.documents->get(document_kind::run, *thread + '/' + checked_id(id, "run")).value())
         those.push_back(run_record::of(found->body));
   }
+  // Those that wait come first: the end of one that runs would begin them.
+  std::ranges::stable_partition(those, [](const run_record& run) {
+    return run.status == run_status::pending;
+  });
   std::size_t cancelled = 0;
   for (const auto& run : those)
     cancelled += with.runs.cancel(run.thread_id, run.run_id, action) ? 1 : 0;

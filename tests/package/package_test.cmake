@@ -65,9 +65,15 @@ run(${CMAKE_COMMAND} --build "${work}/demo/build")
 run(${CMAKE_CTEST_COMMAND} --test-dir "${work}/demo/build" --output-on-failure)
 run("${troupe}" run "${work}/demo/build/libagent.so:agent"
     --input [[{"messages": [{"role": "user", "content": "Hello"}]}]])
-run(sh -c "cd '${work}/demo' && { timeout 60 '${troupe}' serve --in-memory --listen 127.0.0.1:0 > served & }
-  tries=0
-  until grep -q 'serving 1 graphs at' served; do
-    tries=$((tries + 1)); [ $tries -lt 300 ] || exit 1; sleep 0.1
-  done
-  kill -TERM $! && wait $!")
+file(WRITE "${work}/serve.sh" [[
+timeout 60 "$1" serve --in-memory --listen 127.0.0.1:0 > served &
+tries=0
+until grep -q 'serving 1 graphs at' served
+do
+  tries=$((tries + 1))
+  [ $tries -lt 300 ] || exit 1
+  sleep 0.1
+done
+kill -TERM $! && wait $!
+]])
+run(${CMAKE_COMMAND} -E chdir "${work}/demo" sh "${work}/serve.sh" "${troupe}")
