@@ -18,10 +18,21 @@ http_response response_of(http_transfer& transfer) {
   return out;
 }
 
-// Suspends the body until `sign`; the transfer is given up together with the body.
-coro<void> http_sign_of(const context& ctx, std::shared_ptr<http_loop> loop,
+void wait_for_sign(http_transfer& transfer, http_sign sign) {
+  auto there = std::make_shared<std::promise<void>>();
+  transfer.when(sign, [there] { there->set_value(); });
+  there->get_future().wait();
+}
+
+// Suspends the body until `sign`; the transfer is given up together with the body. Without a body,
+// the thread waits.
+coro<void> http_sign_of(const context* ctx, std::shared_ptr<http_loop> loop,
                         http_transfer_ptr transfer, http_sign sign) {
-  auto there = ctx.completion<void>();
+  if (!ctx) {
+    wait_for_sign(*transfer, sign);
+    co_return;
+  }
+  auto there = ctx->completion<void>();
   auto done = there.completer();
   done.when_left([loop, transfer] { loop->cancel(transfer); });
   transfer->when(sign, [done] { done.set(); });
@@ -30,8 +41,8 @@ coro<void> http_sign_of(const context& ctx, std::shared_ptr<http_loop> loop,
 
 } // namespace
 
-http_call::http_call(const context& ctx, http_request request)
-  : ctx_{&ctx},
+http_call::http_call(const context* ctx, http_request request)
+  : ctx_{ctx},
     loop_{http_loop::shared()} {
   check_request(request);
   transfer_ = std::make_shared<http_transfer>(std::move(request), false);
@@ -44,7 +55,7 @@ http_call::~http_call() {
 }
 
 coro<void> http_call::until(http_sign sign) {
-  return http_sign_of(*ctx_, loop_, transfer_, sign);
+  return http_sign_of(ctx_, loop_, transfer_, sign);
 }
 
 coro<http_head> http_call::head() {
@@ -76,7 +87,7 @@ void http_call::let_end(std::chrono::milliseconds within) {
   transfer_.reset();
 }
 
-coro<http_response> http_fetch(const context& ctx, http_request request) {
+coro<http_response> http_fetch(const context* ctx, http_request request) {
   check_request(request);
   auto loop = http_loop::shared();
   auto transfer = std::make_shared<http_transfer>(std::move(request), true);
@@ -90,10 +101,8 @@ http_response http_fetch_and_wait(http_request request) {
   check_request(request);
   auto loop = http_loop::shared();
   auto transfer = std::make_shared<http_transfer>(std::move(request), true);
-  auto ended = std::make_shared<std::promise<void>>();
   loop->start(transfer);
-  transfer->when(http_sign::end, [ended] { ended->set_value(); });
-  ended->get_future().wait();
+  wait_for_sign(*transfer, http_sign::end);
   return response_of(*transfer);
 }
 
