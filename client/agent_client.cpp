@@ -5,6 +5,7 @@
 #include "client/api_request.hpp"
 #include "client/bodies.hpp"
 #include "client/rejoined_stream.hpp"
+#include "client/remote_rules.hpp"
 
 #include <utility>
 
@@ -40,8 +41,11 @@ std::string runs_path(const std::string& thread_id, const std::string& rest) {
   return (thread_id.empty() ? std::string{} : path_of({"threads", thread_id})) + "/runs" + rest;
 }
 
-std::string xray_text(std::uint32_t levels) {
-  return levels == 0 ? "" : levels == xray_all ? "true" : std::to_string(levels);
+std::string graph_path(const std::string& id, std::uint32_t xray) {
+  auto levels = xray == 0 ? "" : xray == xray_all ? "true" : std::to_string(xray);
+  return queried_path{path_of({"assistants", id, "graph"})}
+    .add("xray", std::string_view{levels})
+    .text();
 }
 
 value checkpoint_body(const std::string& thread_id, const checkpoint_ref& at) {
@@ -119,10 +123,11 @@ api_call<remote_assistant> assistants_client::set_latest(const std::string& id,
                                            value::map({{"version", version}}))};
 }
 api_call<value> assistants_client::graph(const std::string& id, std::uint32_t xray) const {
-  return api_call<value>{asking(place_, "GET",
-                                queried_path{path_of({"assistants", id, "graph"})}
-                                  .add("xray", std::string_view{xray_text(xray)})
-                                  .text())};
+  return api_call<value>{asking(place_, "GET", graph_path(id, xray))};
+}
+api_call<compiled_graph> assistants_client::drawable(const std::string& id,
+                                                     std::uint32_t xray) const {
+  return api_call<compiled_graph>{asking(place_, "GET", graph_path(id, xray)), &graph_to_draw};
 }
 api_call<value> assistants_client::schemas(const std::string& id) const {
   return api_call<value>{asking(place_, "GET", path_of({"assistants", id, "schemas"}))};
@@ -355,6 +360,7 @@ agent_client::agent_client(const std::shared_ptr<const api_place>& place)
     threads{place},
     runs{place},
     crons{place},
-    store{place} {}
+    store{place},
+    place_{place} {}
 
 } // namespace troupe

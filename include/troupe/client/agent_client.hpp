@@ -66,6 +66,8 @@ public:
   api_call<remote_assistant> set_latest(const std::string& id, std::int64_t version) const;
   /// {nodes, edges} of the graph. Units: `xray` in levels, xray_all for all of them.
   api_call<value> graph(const std::string& id, std::uint32_t xray = 0) const;
+  /// A graph with these nodes and edges, to be drawn. Its nodes can't run.
+  api_call<compiled_graph> drawable(const std::string& id, std::uint32_t xray = 0) const;
   /// {input_schema, output_schema, state_schema, …}, JSON Schemas.
   api_call<value> schemas(const std::string& id) const;
   /// The schemas of nested graphs, by namespace.
@@ -208,8 +210,13 @@ public:
   crons_client crons;
   store_client store;
 
+  /// For remote_graph: the server and its key.
+  const std::shared_ptr<const api_place>& place() const noexcept { return place_; }
+
 private:
   explicit agent_client(const std::shared_ptr<const api_place>& place);
+
+  std::shared_ptr<const api_place> place_;
 };
 
 } // namespace troupe
