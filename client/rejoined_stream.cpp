@@ -30,6 +30,8 @@ coro<std::optional<run_event>> rejoined_stream::next(context* ctx) {
       waiting_.pop_front();
       co_return event;
     }
+    if (failure_)
+      std::rethrow_exception(std::exchange(failure_, nullptr));
     if (is_over_)
       co_return std::nullopt;
     std::optional<error> lost;
@@ -37,19 +39,18 @@ coro<std::optional<run_event>> rejoined_stream::next(context* ctx) {
       auto advanced = advance(ctx);
       lost = co_await advanced;
     } catch (const http_error& e) { // after all bytes that came before it
-      if (url_.empty() || !may_change(e.fault())) {
-        is_over_ = true;
-        throw;
-      }
       lost = e;
-    } catch (...) {
-      is_over_ = true;
-      call_.reset();
-      throw;
+      if (url_.empty() || !may_change(e.fault()))
+        failure_ = std::current_exception();
+    } catch (...) { // perhaps after events of the same bytes
+      failure_ = std::current_exception();
     }
-    if (!lost)
+    if (failure_)
+      is_over_ = true;
+    if (failure_ || lost)
+      call_.reset();
+    if (failure_ || !lost)
       continue;
-    call_.reset();
     auto wait = wait_before_next(ctx, *lost);
     co_await wait;
   }

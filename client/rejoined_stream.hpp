@@ -13,6 +13,7 @@
 #include "http/sse.hpp"
 
 #include <deque>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,6 +66,7 @@ private:
   std::string url_; // where the stream is joined again; empty: nowhere
   run_place run_;
   std::string last_id_;
+  std::exception_ptr failure_; // given after the events before it
   bool has_begun_ = false;
   bool run_ended_ = false; // an event reported the end
   bool is_over_ = false;
