@@ -255,7 +255,9 @@ BOOST_AUTO_TEST_CASE(an_answer_that_did_not_reach_the_server_is_there_for_the_ne
   stored_runtime here;
   auto app = here.rt.load(
     caller_of(remote_graph{agent_client{options_for(server.url())}, "agent"},
-              node_options{.retry_policy = {.initial_interval = std::chrono::milliseconds{1}}}));
+              node_options{.retry_policy = {.initial_interval = std::chrono::milliseconds{1},
+                                            .jitter = false,
+                                            .retry_on = [](const error&) { return true; }}}));
   BOOST_REQUIRE(app.invoke(value::map({{"n", 1}}), {.thread_id = "t1"}).paused());
   auto out = app.invoke(command{.resume = "yes"}, {.thread_id = "t1"}).value();
   BOOST_TEST((out["n"] == value(6)));
