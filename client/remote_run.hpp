@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-/// What a run has come to. Shape: `values` is null before the first state.
+/// The end of a run, or its state so far. Shape: `values` is null before the first state.
 struct remote_ending {
   value values = {};
   std::vector<interrupt> questions = {};

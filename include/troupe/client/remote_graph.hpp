@@ -59,10 +59,10 @@ struct remote_graph_options {
 
 /// A graph on an Agent Server. Cheap to copy.
 ///
-/// Of a config it sends recursion_limit, tags, metadata, configurable, context, breakpoints,
-/// durability and, unless it is take_over, multitask. Members of metadata and configurable that are
-/// not JSON are left out. The thread has the server's form of the config's thread_id: see
-/// thread_of().
+/// A request has these members of a config: recursion_limit, tags, metadata, configurable, context,
+/// breakpoints, durability and, unless it is take_over, multitask. Members of metadata and
+/// configurable that are not JSON are left out. The thread's id on the server is thread_of() the
+/// config's.
 ///
 /// As a node it runs on the thread of its caller, or without one. The node's input is its input,
 /// and its last state is the node's update. Its questions are questions of the caller's run, under

@@ -55,7 +55,7 @@ public:
   /// The same in a coroutine body.
   coro<std::optional<run_event>> next(context& ctx);
 
-  /// Of the run; empty until the server has answered.
+  /// The ids of the run and its thread; empty until the server has answered.
   const std::string& run_id() const noexcept;
   const std::string& thread_id() const noexcept;
   /// For join_stream(), after this program ended.
