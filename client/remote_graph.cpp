@@ -204,11 +204,11 @@ coro<std::optional<stream_part>> remote_parts::next(context& ctx) {
   return reader_->next(&ctx);
 }
 
-run_result remote_parts::result_of_run() {
+run_result remote_parts::get() {
   return waited(result_within(reader_, nullptr));
 }
 
-coro<run_result> remote_parts::result_of_run(context& ctx) {
+coro<run_result> remote_parts::get(context& ctx) {
   return result_within(reader_, &ctx);
 }
 
@@ -239,7 +239,7 @@ remote_parts remote_graph::stream(const run_input& input, const run_config& conf
 }
 
 run_result remote_graph::invoke(const run_input& input, const run_config& config) const {
-  return stream(input, config, {}).result_of_run();
+  return stream(input, config, {}).get();
 }
 
 result<run_result> remote_graph::try_invoke(const run_input& input,

@@ -112,6 +112,21 @@ BOOST_AUTO_TEST_CASE(a_stream_that_ends_while_its_run_goes_on_is_joined_again) {
   BOOST_TEST((names_of(stream) == names{"values#1", "values#2"}));
 }
 
+BOOST_AUTO_TEST_CASE(a_stream_that_is_silent_for_too_long_counts_as_lost) {
+  fake_provider server;
+  test::gate never;
+  server.then(test::replies(
+    {.headers = {{"Content-Type", "text/event-stream"}, {"Location", run_path_here() + "/stream"}},
+     .body = {test::send_bytes{event_text("values", "1", "1")}, test::wait_at{never}},
+     .chunked = true}));
+  server.then(events(event_text("values", "2", "2") + event_text("end", "null")));
+  auto options = options_for(server.url());
+  options.silence_max = std::chrono::milliseconds{20};
+  agent_client client{options};
+  auto stream = client.runs.stream(known_thread, resumable_run());
+  BOOST_TEST((names_of(stream) == names{"values#1", "values#2"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_begins_again_is_waited_for) {
   fake_provider server;
   server.then(events(event_text("values", "1", "1"), true));

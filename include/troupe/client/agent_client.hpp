@@ -174,7 +174,7 @@ private:
 };
 
 /// The store of a server.
-/// Errors: as api_call.
+/// Errors: as api_call; put() and get() throw error{invalid_value} for a label with a period.
 /// Source: langgraph_sdk/_sync/store.py, SyncStoreClient.
 class store_client {
 public:

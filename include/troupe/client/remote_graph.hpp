@@ -41,8 +41,8 @@ public:
 
   /// Reads to the end.
   /// Shape:  its value is the last state of the run; `next` and `checkpoint_id` are empty.
-  run_result result_of_run();
-  coro<run_result> result_of_run(context& ctx);
+  run_result get();
+  coro<run_result> get(context& ctx);
 
 private:
   std::shared_ptr<remote_reader> reader_;
@@ -86,7 +86,7 @@ public:
   /// The body of a node.
   coro<node_output> operator()(const state_view& input, context& ctx) const;
 
-  /// Runs until the graph ends or pauses. In a coroutine body: stream(…).result_of_run(ctx).
+  /// Runs until the graph ends or pauses. In a coroutine body: stream(…).get(ctx).
   /// Blocks: until then.
   run_result invoke(const run_input& input, const run_config& config = {}) const;
   result<run_result> try_invoke(const run_input& input, const run_config& config = {}) const;
