@@ -123,7 +123,7 @@ coro<value> ask_of(request_ptr asked, context* ctx) {
     answer = co_await once;
   }
   if (!asked->member.empty())
-    answer = value{answer[asked->member]};
+    answer = value(answer[asked->member]);
   co_return answer;
 }
 

@@ -7,7 +7,7 @@
 namespace troupe {
 
 json_body& json_body::add(const char* name, const std::string& text) {
-  return text.empty() ? *this : add(name, value{text});
+  return text.empty() ? *this : add(name, value(text));
 }
 
 json_body& json_body::add(const char* name, const value& given) {
@@ -21,15 +21,15 @@ json_body& json_body::add(const char* name, const std::vector<std::string>& text
 }
 
 json_body& json_body::add(const char* name, std::size_t number) {
-  return add(name, value{static_cast<std::int64_t>(number)});
+  return add(name, value(static_cast<std::int64_t>(number)));
 }
 
 json_body& json_body::add_flag(const char* name, bool flag) {
-  return flag ? add(name, value{true}) : *this;
+  return flag ? add(name, value(true)) : *this;
 }
 
 json_body& json_body::add_number(const char* name, const std::optional<double>& number) {
-  return number ? add(name, value{*number}) : *this;
+  return number ? add(name, value(*number)) : *this;
 }
 
 json_body& json_body::add_page(const remote_page& page) {
@@ -48,7 +48,7 @@ namespace {
 
 value destination_body(const destination& to) {
   if (const auto* node = std::get_if<std::string>(&to))
-    return value{*node};
+    return value(*node);
   const auto& sent = std::get<send>(to);
   return value::map({{"node", sent.node}, {"input", sent.arg}});
 }
@@ -157,7 +157,7 @@ value thread_body(const remote_thread_fields& fields) {
   auto metadata = fields.metadata;
   if (!fields.graph_id.empty())
     metadata =
-      (metadata.is_map() ? metadata : value::map()).with("graph_id", value{fields.graph_id});
+      (metadata.is_map() ? metadata : value::map()).with("graph_id", value(fields.graph_id));
   json_body body;
   body.add("thread_id", fields.thread_id)
     .add("metadata", metadata)
@@ -189,7 +189,7 @@ value cron_body(const remote_cron_fields& fields) {
     .add("end_time", fields.end_time)
     .add("on_run_completed", fields.on_run_completed);
   if (fields.enabled)
-    body.add("enabled", value{*fields.enabled});
+    body.add("enabled", value(*fields.enabled));
   add_run(body, fields.run);
   return body.take();
 }

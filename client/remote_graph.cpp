@@ -126,9 +126,9 @@ remote_call resumed_input(detail::task_scope& task, const state_snapshot& remote
   }
   switch (call.what) {
     case kind::ask: leave_to_ask(task, remote.interrupts);
-    case kind::answer: return {run_input{command{.resume = call.resume}}, std::move(plain)};
-    case kind::proceed: return {run_input{nullptr}, std::nullopt};
-    default: return {run_input{input}, std::nullopt};
+    case kind::answer: return {run_input(command{.resume = call.resume}), std::move(plain)};
+    case kind::proceed: return {run_input(nullptr), std::nullopt};
+    default: return {run_input(input), std::nullopt};
   }
 }
 
@@ -155,7 +155,7 @@ node_output output_of_node(detail::task_scope& task, const remote_ending& ending
 coro<node_output> run_as_node(parts_ptr self, value input, context& ctx) {
   auto& task = ctx.scope();
   auto config = merge_configs(self->options.config, config_of_caller(ctx));
-  remote_call call{run_input{input}, std::nullopt};
+  remote_call call{run_input(input), std::nullopt};
   if (is_resumed(task) && !config.thread_id.empty()) {
     auto asked = state_before(self, remote_graph::thread_of(config.thread_id), ctx);
     auto remote = co_await asked;

@@ -115,7 +115,7 @@ std::optional<stream_mode> mode_of_event(std::string_view mode) {
 value config_for_server(const run_config& config) {
   std::vector<value::map_init> out;
   if (config.recursion_limit)
-    out.emplace_back("recursion_limit", value{std::int64_t{*config.recursion_limit}});
+    out.emplace_back("recursion_limit", value(std::int64_t{*config.recursion_limit}));
   if (!config.tags.empty())
     out.emplace_back("tags", value::of(config.tags));
   if (auto metadata = plain_members(config.metadata, false); !metadata.empty())
@@ -211,10 +211,11 @@ compiled_graph graph_to_draw(const value& drawn) {
         == labels.end())
       labels.emplace_back(std::move(label), std::move(to));
   }
-  for (auto& [from, labels] : routes)
+  for (auto& [from, labels] : routes) {
+    auto first = labels.front().first;
     g.add_conditional_edges(
-      from, [first = labels.front().first](const state_view&) { return first; },
-      path_map{std::move(labels)});
+      from, [first](const state_view&) { return first; }, path_map(std::move(labels)));
+  }
   return g.compile();
 }
 

@@ -19,9 +19,9 @@ namespace troupe {
 
 class remote_reader; // client/remote_run.hpp
 
-/// The parts of a run of a remote graph, and its result. The first next() or result() starts it.
+/// The parts of a run of a remote graph, and its result. The first next() or get() starts it.
 /// Thread: one at a time.
-/// Errors: next() and result() throw those of run_events; node_failed of the run's class when the
+/// Errors: next() and get() throw those of run_events; node_failed of the run's class when the
 ///         run failed; parent_command when it ended with a command for a graph around it.
 /// Source: langgraph/pregel/remote.py, RemoteGraph.stream.
 class remote_parts {
