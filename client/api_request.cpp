@@ -38,7 +38,7 @@ bool is_good(int status) noexcept {
 
 coro<value> ask_once(request_ptr asked, context* ctx) {
   auto fetched = http_fetch(ctx, asked->place->request(asked->method, asked->path, asked->body));
-  auto response = co_await fetched;
+  auto response = co_await step_in(ctx, fetched);
   if (!is_good(response.head.status))
     throw asked->place->refusal(response.head.status, response.body);
   co_return json_of_answer(response.body);
@@ -57,7 +57,7 @@ public:
       std::optional<error> failed;
       try {
         auto tried = attempt();
-        auto answer = co_await tried;
+        auto answer = co_await step_in(ctx_, tried);
         co_return answer;
       } catch (const http_error& e) {
         if (url_.empty() || !may_change(e.fault()))
@@ -72,7 +72,7 @@ public:
       if (!wait)
         throw *failed;
       auto pause = pause_in(ctx_, *wait);
-      co_await pause;
+      co_await step_in(ctx_, pause);
     }
   }
 
@@ -84,7 +84,7 @@ private:
     http_call call{ctx_, is_again_ ? place.request("GET", url_)
                                    : place.request(asked_->method, asked_->path, asked_->body)};
     auto answered = call.head();
-    auto head = co_await answered;
+    auto head = co_await step_in(ctx_, answered);
     status_ = head.status;
     if (is_good(head.status))
       if (auto url = place.joining_url(head, "/join"); !url.empty())
@@ -92,7 +92,7 @@ private:
     std::string body;
     for (bool has_more = true; has_more;) {
       auto more = call.more();
-      auto piece = co_await more;
+      auto piece = co_await step_in(ctx_, more);
       has_more = !piece.empty();
       body += piece;
       if (body.size() > limits::client_answer_bytes_max)
@@ -116,11 +116,11 @@ coro<value> ask_of(request_ptr asked, context* ctx) {
   if (asked->waits) {
     joined_wait wait{asked, ctx};
     auto awaited = wait.answer();
-    auto given = co_await awaited;
+    auto given = co_await step_in(ctx, awaited);
     answer = values_of_wait(given);
   } else {
     auto once = ask_once(asked, ctx);
-    answer = co_await once;
+    answer = co_await step_in(ctx, once);
   }
   if (!asked->member.empty())
     answer = value(answer[asked->member]);

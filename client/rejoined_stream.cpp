@@ -37,7 +37,7 @@ coro<std::optional<run_event>> rejoined_stream::next(context* ctx) {
     std::optional<error> lost;
     try {
       auto advanced = advance(ctx);
-      lost = co_await advanced;
+      lost = co_await step_in(ctx, advanced);
     } catch (const http_error& e) { // after all bytes that came before it
       lost = e;
       if (url_.empty() || !may_change(e.fault()))
@@ -52,7 +52,7 @@ coro<std::optional<run_event>> rejoined_stream::next(context* ctx) {
     if (failure_ || !lost)
       continue;
     auto wait = wait_before_next(ctx, *lost);
-    co_await wait;
+    co_await step_in(ctx, wait);
   }
 }
 
@@ -60,15 +60,15 @@ coro<std::optional<run_event>> rejoined_stream::next(context* ctx) {
 coro<std::optional<error>> rejoined_stream::advance(context* ctx) {
   if (!call_) {
     auto opened = open(ctx);
-    auto lost = co_await opened;
+    auto lost = co_await step_in(ctx, opened);
     co_return lost;
   }
   call_->read_in(ctx);
   auto more = call_->more();
-  auto piece = co_await more;
+  auto piece = co_await step_in(ctx, more);
   if (piece.empty()) {
     auto end = closed(ctx);
-    auto lost = co_await end;
+    auto lost = co_await step_in(ctx, end);
     co_return lost;
   }
   std::vector<sse_event> events;
@@ -93,10 +93,10 @@ coro<std::optional<error>> rejoined_stream::open(context* ctx) {
   call_.emplace(ctx, next_request());
   decoder_ = sse_decoder{};
   auto answered = call_->head();
-  auto head = co_await answered;
+  auto head = co_await step_in(ctx, answered);
   if (head.status != 200) {
     auto read = whole_body(ctx);
-    auto body = co_await read;
+    auto body = co_await step_in(ctx, read);
     auto refused = place_->refusal(head.status, body);
     if (is_again && may_pass(head.status))
       co_return refused;
@@ -126,7 +126,7 @@ coro<std::optional<error>> rejoined_stream::closed(context* ctx) {
   auto run_url = run_ended_ || url_.empty() ? std::string{} : run_url_of(url_);
   if (!run_url.empty()) {
     auto asked = http_fetch(ctx, place_->request("GET", run_url));
-    auto response = co_await asked;
+    auto response = co_await step_in(ctx, asked);
     if (may_pass(response.head.status))
       co_return place_->refusal(response.head.status, response.body);
     auto run = from_json(response.body, json_form::plain);
@@ -144,7 +144,7 @@ coro<std::string> rejoined_stream::whole_body(context* ctx) {
   call_->read_in(ctx);
   for (bool has_more = true; has_more && body.size() < limits::client_answer_bytes_max;) {
     auto more = call_->more();
-    auto piece = co_await more;
+    auto piece = co_await step_in(ctx, more);
     has_more = !piece.empty();
     body += piece;
   }
@@ -161,7 +161,7 @@ coro<void> rejoined_stream::wait_before_next(context* ctx, error lost) {
                 lost.type()};
   }
   auto pause = pause_in(ctx, *wait);
-  co_await pause;
+  co_await step_in(ctx, pause);
 }
 
 void rejoined_stream::take(const sse_event& event) {

@@ -55,7 +55,7 @@ std::string thread_needed(const run_config& config) {
 coro<run_result> result_within(reader_ptr reader, context* ctx) {
   for (bool has_more = true; has_more;) {
     auto read = reader->next(ctx);
-    auto part = co_await read;
+    auto part = co_await step_in(ctx, read);
     has_more = part.has_value();
   }
   const auto& ending = reader->ending();

@@ -3,6 +3,7 @@
 
 #include "client/bodies.hpp"
 #include "client/remote_rules.hpp"
+#include "client/waiting.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,7 +19,7 @@ remote_reader::remote_reader(std::shared_ptr<rejoined_stream> stream,
 coro<std::optional<stream_part>> remote_reader::next(context* ctx) {
   while (!ending_.upward) {
     auto read = stream_->next(ctx);
-    auto event = co_await read;
+    auto event = co_await step_in(ctx, read);
     if (!event)
       break;
     if (auto part = take(*event))

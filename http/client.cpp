@@ -24,15 +24,10 @@ void wait_for_sign(http_transfer& transfer, http_sign sign) {
   there->get_future().wait();
 }
 
-// Suspends the body until `sign`; the transfer is given up together with the body. Without a body,
-// the thread waits.
-coro<void> http_sign_of(const context* ctx, std::shared_ptr<http_loop> loop,
+// Suspends the body until `sign`; the transfer is given up together with the body.
+coro<void> http_sign_of(const context& ctx, std::shared_ptr<http_loop> loop,
                         http_transfer_ptr transfer, http_sign sign) {
-  if (!ctx) {
-    wait_for_sign(*transfer, sign);
-    co_return;
-  }
-  auto there = ctx->completion<void>();
+  auto there = ctx.completion<void>();
   auto done = there.completer();
   done.when_left([loop, transfer] { loop->cancel(transfer); });
   transfer->when(sign, [done] { done.set(); });
@@ -55,19 +50,27 @@ http_call::~http_call() {
 }
 
 coro<void> http_call::until(http_sign sign) {
-  return http_sign_of(ctx_, loop_, transfer_, sign);
+  return http_sign_of(*ctx_, loop_, transfer_, sign);
 }
 
 coro<http_head> http_call::head() {
-  auto there = until(http_sign::head);
-  co_await there;
+  if (ctx_) {
+    auto there = until(http_sign::head);
+    co_await there;
+  } else {
+    wait_for_sign(*transfer_, http_sign::head);
+  }
   co_return transfer_->head();
 }
 
 coro<std::string> http_call::more() {
   bool had_to_wait = false;
-  auto there = until(http_sign::data);
-  co_await there;
+  if (ctx_) {
+    auto there = until(http_sign::data);
+    co_await there;
+  } else {
+    wait_for_sign(*transfer_, http_sign::data);
+  }
   auto piece = transfer_->take(had_to_wait);
   if (had_to_wait)
     loop_->go_on(transfer_);
@@ -92,8 +95,12 @@ coro<http_response> http_fetch(const context* ctx, http_request request) {
   auto loop = http_loop::shared();
   auto transfer = std::make_shared<http_transfer>(std::move(request), true);
   loop->start(transfer);
-  auto ended = http_sign_of(ctx, loop, transfer, http_sign::end);
-  co_await ended;
+  if (ctx) {
+    auto ended = http_sign_of(*ctx, loop, transfer, http_sign::end);
+    co_await ended;
+  } else {
+    wait_for_sign(*transfer, http_sign::end);
+  }
   co_return response_of(*transfer);
 }
 
