@@ -42,8 +42,9 @@ bool lent_thread::is_this_thread() const noexcept {
   return current_unit == this;
 }
 
-void lent_thread::lend() {
+void lent_thread::lend(bool watched) {
   std::lock_guard lock{mutex_};
+  messages_ = watched ? watched_messages_per_turn : messages_per_turn;
   logger_.emplace();
   lent_ = true;
   pushed_.store(false, std::memory_order_relaxed);
@@ -93,7 +94,7 @@ bool lent_thread::take_foreign() {
 }
 
 void lent_thread::resume(caf::resumable* job) {
-  switch (job->resume(this, messages_per_turn)) {
+  switch (job->resume(this, messages_)) {
     case caf::resumable::resume_later: queue_.push_back(job); break;
     default: // awaiting_message, done: the queue's reference is released
       caf::intrusive_ptr_release(job);

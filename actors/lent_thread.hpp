@@ -31,8 +31,9 @@ public:
   /// CAF's entry: resume `job` soon. From any thread.
   void exec_later(caf::resumable* job) override;
 
-  /// The calling thread is lent from here until give_back(). Not nested for one unit.
-  void lend();
+  /// The calling thread is lent from here until give_back(). Not nested for one unit. `watched`:
+  /// the thread reads the parts of the run, too.
+  void lend(bool watched = false);
   /// Resumes the rest of the queue; later jobs go to the scheduler.
   void give_back();
 
@@ -73,6 +74,7 @@ private:
   std::vector<caf::resumable*> foreign_; // pushed by other threads
   std::atomic<bool> pushed_{false};      // foreign_ is not empty, or poke() was called
   bool lent_ = false;
+  std::size_t messages_ = 0;               // that an actor takes before other actors get the thread
   std::optional<logger_reference> logger_; // of the thread that is lent
   bool asleep_ = false;
 };

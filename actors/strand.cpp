@@ -67,7 +67,7 @@ caf::resumable::resume_result strand::resume(caf::execution_unit*, std::size_t) 
       job = queue_.front();
       queue_.pop_front();
     }
-    if (job->resume(this, messages_per_turn) == resume_later)
+    if (job->resume(this, messages_) == resume_later)
       exec_later(job);
     else
       caf::intrusive_ptr_release(job);

@@ -26,6 +26,8 @@ namespace troupe {
 
 /// The most messages that an actor takes before other actors get the thread.
 inline constexpr std::size_t messages_per_turn = 32;
+/// The same in a run whose parts somebody reads. A reader that lags holds the run between turns.
+inline constexpr std::size_t watched_messages_per_turn = 1;
 
 class strand : public caf::execution_unit, public caf::resumable, public run_brake {
 public:
@@ -33,6 +35,9 @@ public:
 
   /// Resume `job` soon. From any thread.
   void exec_later(caf::resumable* job) override;
+
+  /// Whether somebody reads the parts of the run that begins with this unit.
+  void watch(bool on) noexcept { messages_ = on ? watched_messages_per_turn : messages_per_turn; }
 
   // run_brake
   void hold() override;
@@ -55,6 +60,7 @@ private:
   std::deque<caf::resumable*> queue_;
   bool scheduled_ = false;
   bool held_ = false;
+  std::size_t messages_ = messages_per_turn; // changed between two runs
 };
 
 using strand_pool = unit_pool<strand, caf::intrusive_ptr<strand>>;

@@ -395,6 +395,8 @@ bool app_core::begin_in(strand* unit, std::shared_ptr<run_request> request,
     give_group(group);
     return false;
   }
+  if (unit)
+    unit->watch(shared.sink != nullptr);
   if (shared.sink && unit)
     shared.sink->braked_by(unit);
   completion->on_end([self = shared_from_this(), group, unit, run = completion.get(), then] {

@@ -31,7 +31,7 @@ void run_source::begin(std::shared_ptr<run_request> request) {
   const auto& config = request->shared->config;
   group_ = app_->take_lent_group();
   unit_ = group_->unit;
-  unit_->lend();
+  unit_->lend(true);
   queue_ = std::make_shared<stream_queue>(options_, *unit_);
   if (!config.thread_id.empty())
     queue_->keep_in(runtime.log().of(config.thread_id));

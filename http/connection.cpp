@@ -32,6 +32,7 @@ http_connection::http_connection(const std::shared_ptr<http_listener::core>& of,
   : listener_{of},
     handler_{of->handler},
     options_{of->options},
+    load_{of->options.load},
     stream_{std::move(socket), std::move(tls)},
     patience_{of->io},
     beat_timer_{of->io},
@@ -70,7 +71,7 @@ void http_connection::begin_reading() {
 void http_connection::read_head(error_code failed) {
   if (failed)
     return close();
-  state_ = stage::asks;
+  enter(stage::asks);
   ++turn_;
   searched_ = 0;
   more_.clear();
@@ -79,6 +80,8 @@ void http_connection::read_head(error_code failed) {
   expect_within(options_.read_timeout); // until the request is whole
   if (!is_reading_)
     look_for_head();
+  else if (buffer_.size() > 0) // of this request: take_bytes() goes on with it
+    stream_.next_layer().cancel();
 }
 
 void http_connection::look_for_head() {
@@ -111,7 +114,8 @@ void http_connection::read_some() {
 
 void http_connection::take_bytes(error_code failed, std::size_t count) {
   is_reading_ = false;
-  if (failed)
+  bool is_stopped = failed == asio::error::operation_aborted && is_open(); // by read_head()
+  if (failed && !is_stopped)
     return close();
   buffer_.commit(count);
   asks() ? look_for_head() : watch();
@@ -178,7 +182,7 @@ void http_connection::take_body(error_code failed) {
     return refuse(failed);
   asked_.body = std::move(parser_->get().body()); // fields after the body are ignored
   expect_nothing();
-  state_ = stage::waits;
+  enter(stage::waits);
   watch();
   try {
     handler_.answer(std::move(asked_), http_responder{*this});
@@ -201,7 +205,7 @@ void http_connection::refuse(error_code why) {
 void http_connection::refuse(const http_whole& answer) {
   keeps_ = false;
   is_refused_ = true;
-  state_ = stage::waits;
+  enter(stage::waits);
   send(answer);
 }
 
@@ -214,8 +218,26 @@ void http_connection::pass_over(error_code failed) {
   stream_.async_read_some(buffer_.prepare(read_bytes_max), then(&http_connection::pass_over));
 }
 
+// Counts this connection as one of the next stage, and no more as one of the stage before.
+void http_connection::count(stage next) {
+  auto counter = [this](stage of) -> std::atomic<std::size_t>* {
+    return of == stage::streams ? &load_->streams : of == stage::speaks ? &load_->sockets : nullptr;
+  };
+  if (auto* before = counter(counted_))
+    --*before;
+  if (auto* now = counter(next))
+    ++*now;
+  counted_ = next;
+}
+
+void http_connection::enter(stage next) {
+  count(next);
+  state_ = next;
+}
+
 void http_connection::close() {
   auto self = shared_from_this(); // the listener may hold the last handle
+  count(stage::ends);
   error_code ignored;
   patience_.cancel();
   beat_timer_.cancel();
@@ -287,7 +309,7 @@ void http_connection::send(const http_whole& answer) {
   text += "\r\n";
   if (!is_head_)
     text += answer.body;
-  state_ = stage::ends;
+  enter(stage::ends);
   gone_ = {};
   write(std::move(text));
 }
@@ -298,7 +320,7 @@ void http_connection::begin(int status, const http_headers& headers, http_beat b
   keeps_ = keeps_ && is_chunked_;
   auto text = head_text(status, headers);
   text += is_chunked_ ? "Transfer-Encoding: chunked\r\n\r\n" : "\r\n";
-  state_ = stage::streams;
+  enter(stage::streams);
   beat_ = std::move(beat);
   write(std::move(text));
   if (beat_.is_steady)
@@ -318,7 +340,7 @@ void http_connection::piece(const std::string& bytes) {
 void http_connection::end() {
   if (!is_streaming())
     return;
-  state_ = stage::ends;
+  enter(stage::ends);
   gone_ = {};
   beat_timer_.cancel();
   write(is_chunked_ && !is_head_ ? "0\r\n\r\n" : "");
@@ -345,7 +367,7 @@ void http_connection::upgrade(http_socket_handler handler, const http_headers& h
     keeps_ = false;
     return send({.status = wants_socket_ ? 400 : 426});
   }
-  state_ = stage::speaks;
+  enter(stage::speaks);
   gone_ = handler.gone;
   auto all = headers;
   all.insert(all.end(), more_.begin(), more_.end());
@@ -384,7 +406,7 @@ void http_connection::take_written(std::size_t count, error_code failed) {
   if (!unsent_.empty())
     return write_next();
   if (is_refused_ && !is_draining()) { // as long as the write's time-out
-    state_ = stage::asks;
+    enter(stage::asks);
     failed = stream_.next_layer().shutdown(asio::ip::tcp::socket::shutdown_send, failed);
     return pass_over(failed);
   }

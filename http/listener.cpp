@@ -32,6 +32,7 @@ void http_listener::core::accept() {
     auto one = std::make_shared<http_connection>(shared_from_this(), std::move(socket),
                                                  std::move(context));
     open.insert(one);
+    options.load->connections = open.size();
     one->begin_reading();
     is_full = open.size() >= options.connections_max;
     if (!is_full)
@@ -41,6 +42,7 @@ void http_listener::core::accept() {
 
 void http_listener::core::forget(const std::shared_ptr<http_connection>& gone) {
   auto was_there = open.erase(gone) > 0;
+  options.load->connections = open.size();
   if (std::exchange(is_full, false) && !drains)
     accept();
   if (was_there && drains && open.empty())
@@ -121,6 +123,7 @@ void http_listener::end_streams() {
 std::uint16_t http_listener::port() const noexcept {
   return core_->at.port();
 }
+
 bool is_loopback_address(const std::string& address) noexcept {
   error_code failed;
   auto read = asio::ip::make_address(address, failed);

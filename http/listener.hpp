@@ -4,6 +4,7 @@
 
 #include "http/exchange.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -121,6 +122,13 @@ struct http_tls_files {
   std::filesystem::path key;
 };
 
+/// The present load of a listener. Thread: any.
+struct http_load {
+  std::atomic<std::size_t> connections = 0;
+  std::atomic<std::size_t> streams = 0; ///< answers that are being streamed
+  std::atomic<std::size_t> sockets = 0; ///< WebSockets
+};
+
 struct http_listener_options {
   std::string address = "127.0.0.1";                                   ///< a numeric address
   std::uint16_t port = 0;                                              ///< 0: any free one
@@ -141,6 +149,7 @@ struct http_listener_options {
   std::optional<http_tls_files> tls = std::nullopt; ///< speaks TLS 1.2 or newer
   /// Gets a line when changed TLS files do not fit. Called on the listener's thread.
   std::function<void(const std::string& line)> report = {};
+  std::shared_ptr<http_load> load = std::make_shared<http_load>(); ///< kept current; not null
 };
 
 /// Whether a numeric address is a loopback address of this host; false for other texts.

@@ -156,6 +156,8 @@ private:
   void finish();
   void beat_after();
   void say_status(int status);
+  void count(stage next);
+  void enter(stage next);
   std::string head_text(int status, const http_headers& headers);
   void write(std::string bytes);
   void write_next();
@@ -164,6 +166,7 @@ private:
   const std::weak_ptr<http_listener::core> listener_;
   const http_handler& handler_;          // of the listener
   const http_listener_options& options_; // of the listener, too
+  const std::shared_ptr<http_load> load_;
   served_stream stream_;
   std::string peer_;
   boost::asio::steady_timer patience_; // for the request, or for the write
@@ -172,6 +175,7 @@ private:
   std::optional<served_parser> parser_;
   http_asked asked_;
   stage state_ = stage::asks;
+  stage counted_ = stage::asks; // in the load; a closed connection is not counted
   std::uint64_t turn_ = 0;
   bool keeps_ = true;
   bool is_reading_ = false;

@@ -11,7 +11,7 @@ bool is_token_character(char c) noexcept {
          || std::string_view{"!#$%&'*+-.^_`|~"}.find(c) != std::string_view::npos;
 }
 
-// Of a field's value: visible, blank, or beyond ASCII.
+// In a field's value: visible, blank, or beyond ASCII.
 bool is_field_character(char c) noexcept {
   auto code = static_cast<unsigned char>(c);
   return c == '\t' || (code >= 0x20 && code != 0x7f);

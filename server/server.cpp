@@ -1,16 +1,25 @@
 // server: the parts of a server, put together.
 #include <troupe/server.hpp>
 
+#include "actors/log.hpp"
+#include "server/api/filtered_routes.hpp"
+#include "server/api/openapi.hpp"
 #include "server/api/rooms.hpp"
 #include "server/api/system.hpp"
 #include "server/documents/lmdb_documents.hpp"
+#include "server/documents/postgres_documents.hpp"
+#include "server/edge/configured_callers.hpp"
 #include "server/edge/http_edge.hpp"
 #include "server/rules/ids.hpp"
+#include "server/rules/option_rules.hpp"
 #include "server/runs/cron_clock.hpp"
+#include "server/runs/thread_sweeper.hpp"
 #include "server/runs/webhooks.hpp"
+#include "server/runs/work_queue.hpp"
 
-#include <atomic>
-#include <filesystem>
+#include <troupe/postgres.hpp>
+
+#include <algorithm>
 #include <utility>
 
 namespace troupe {
@@ -19,27 +28,90 @@ namespace {
 
 using namespace server;
 
-runtime_options runtime_of(const server_options& options, const std::shared_ptr<store>& memory) {
-  runtime_options out{.data_dir = options.data_dir, .worker_threads = options.worker_threads};
-  if (options.data_dir.empty()) {
-    out.saver = make_memory_saver();
-    out.store = memory;
-  }
-  return out;
+// The options with one key ring for all that is stored.
+server_options checked_options(server_options options) {
+  if (auto problem = options_problem(options); !problem.empty())
+    throw error{errc::invalid_config, "make a server: " + problem};
+  if (options.postgres && options.postgres->keyring)
+    options.keyring = options.postgres->keyring;
+  if (!options.keyring)
+    options.keyring = keyring::from_environment().value();
+  if (options.postgres)
+    options.postgres->keyring = options.keyring;
+  return options;
+}
+
+// The places of a server's records: a database, a directory, or the memory.
+struct kept_records {
+  std::shared_ptr<troupe::saver> saver; // null: the runtime opens that of the directory
+  std::shared_ptr<troupe::store> store;
+  std::shared_ptr<document_store> documents;
+};
+
+kept_records open_records(const server_options& options) {
+  if (const auto& database = options.postgres)
+    return {open_postgres_saver(*database).value(),
+            open_postgres_store(*database, options.store).value(),
+            open_postgres_documents(*database).value()};
+  if (options.data_dir.empty())
+    return {make_memory_saver(), make_memory_store(options.store), memory_documents()};
+  return {
+    nullptr,
+    open_lmdb_store(options.data_dir, {.store = options.store, .keyring = options.keyring}).value(),
+    open_lmdb_documents(options.data_dir, options.keyring).value()};
+}
+
+runtime_options runtime_of(const server_options& options, const kept_records& kept) {
+  return {.data_dir = options.data_dir,
+          .keyring = options.keyring,
+          .saver = kept.saver,
+          .store = kept.store,
+          .worker_threads = options.worker_threads};
 }
 
 webhook_policy policy_of(const webhook_rules& rules) {
-  webhook_policy out;
-  out.require_https = rules.require_https && !rules.allow_loopback;
-  out.disable_loopback = !rules.allow_loopback;
-  out.disable_private = !rules.allow_private;
+  return {.require_https = rules.require_https,
+          .disable_loopback = !rules.allow_loopback,
+          .disable_private = !rules.allow_private,
+          .allowed_domains = rules.allowed_domains,
+          .allowed_ports = rules.allowed_ports,
+          .max_url_length = rules.url_bytes_max,
+          .headers = rules.headers};
+}
+
+cors_options cors_of(const cors_rules& rules) {
+  cors_options out{.origins = rules.origins,
+                   .headers = rules.headers,
+                   .credentials = rules.credentials,
+                   .max_age = rules.max_age};
+  if (!rules.methods.empty())
+    out.methods = rules.methods;
+  if (!rules.exposed.empty())
+    out.exposed = rules.exposed;
   return out;
 }
 
-std::shared_ptr<document_store> documents_of(const server_options& options) {
-  if (options.data_dir.empty())
-    return memory_documents();
-  return open_lmdb_documents(options.data_dir).value();
+edge_options edge_of(const server_options& options) {
+  edge_options out;
+  out.listen.address = options.address;
+  out.listen.port = options.port;
+  if (!options.tls_certificate.empty())
+    out.listen.tls = http_tls_files{options.tls_certificate, options.tls_key};
+  out.cors = cors_of(options.cors);
+  const auto& rate = options.rate;
+  out.rate = {rate.per_second, rate.burst > 0 ? rate.burst : std::max(1.0, rate.per_second)};
+  out.authenticate = authenticator_of(options, [](const std::string& line) { log_warning(line); });
+  out.authorise = options.authorise;
+  out.no_auth = options.no_auth;
+  return out;
+}
+
+router served_routes(const router& all, const disabled_paths& disabled) {
+  router out;
+  for (const auto& one : all.routes())
+    if (is_served(disabled, one.pattern))
+      out.add(one);
+  return out;
 }
 
 // The assistant of each graph, whose id a graph's name stands for.
@@ -62,30 +134,41 @@ void make_default_assistants(document_store& documents, const graph_set& graphs,
 
 struct agent_server::parts {
   explicit parts(server_options given)
-    : options{std::move(given)},
-      store{options.data_dir.empty() ? make_memory_store()
-                                     : open_lmdb_store(options.data_dir).value()},
-      machine{runtime_of(options, store)},
+    : options{checked_options(std::move(given))},
+      edge_parts{edge_of(options)},
+      kept{open_records(options)},
+      machine{runtime_of(options, kept)},
       graphs{machine, options.graphs},
-      documents{documents_of(options)},
+      documents{kept.documents},
       hooks{policy_of(options.webhooks), [this] { return runs.now(); },
             [this] { return edge->port(); }},
       runs{graphs,
            documents,
            {.server_id = new_id(1),
-            .on_end = [this](const run_outcome& outcome) { hooks.run_ended(outcome); }}},
+            .thread_ttl_minutes = options.expiry.minutes,
+            .thread_ttl_strategy = options.expiry.strategy,
+            .on_end =
+              [this](const run_outcome& outcome) {
+                status.ended.count(outcome.run.status);
+                if (!options.webhooks.is_off)
+                  hooks.run_ended(outcome);
+              }}},
       with{graphs,
            documents,
            runs,
-           store,
+           kept.store,
            std::make_shared<thread_hubs>(runs),
            [this](const std::string& url) {
              if (auto problem = webhook_problem(hooks.policy(), url); !problem.empty())
                throw refusal{422, problem};
-           }} {
+           },
+           options.expiry},
+      threads{documents, runs, machine.saver()},
+      sweeps{1} {
     make_default_assistants(*documents, graphs, runs.now());
     router routes;
-    add_system(routes, with);
+    status.started_at = runs.now();
+    add_system(routes, with, status);
     add_assistants(routes, with);
     add_threads(routes, with);
     add_thread_states(routes, with);
@@ -93,28 +176,46 @@ struct agent_server::parts {
     add_store_items(routes, with);
     add_crons(routes, with);
     add_thread_protocol(routes, with);
-    edge_options edge_parts;
-    edge_parts.listen.address = options.address;
-    edge_parts.listen.port = options.port;
-    edge_parts.cors.origins = options.cors_origins;
-    edge_parts.no_auth = options.no_auth;
-    edge = std::make_unique<http_edge>(std::move(edge_parts), std::move(routes));
+    add_mcp(routes, with);
+    add_a2a(routes, with);
+    add_documentation(routes); // after all others
+    edge = std::make_unique<http_edge>(std::move(edge_parts),
+                                       with_filters(served_routes(routes, options.disabled), with));
+    status.edge = edge.get();
     runs.recover();
+    status.phase = server_phase::serving;
     crons = std::make_unique<cron_clock>(
       documents, [this] { return runs.now(); },
       [this](const cron_record& cron) { start_cron(with, cron); });
+    sweep_every(options.expiry.sweep_interval, [this] { threads.sweep(); });
+    if (auto interval = options.store.ttl.sweep_interval; interval != store_forever)
+      sweep_every(std::clamp(interval, limits::server_sweep_interval_min,
+                             limits::server_sweep_interval_max),
+                  [this] { kept.store->sweep().value(); });
+  }
+
+  // A failure is logged by the queue; the next sweep comes in any case.
+  void sweep_every(std::chrono::milliseconds interval, std::function<void()> sweep) {
+    sweeps.post_at(work_queue::clock::now() + interval, [this, interval, sweep] {
+      sweep_every(interval, sweep);
+      sweep();
+    });
   }
 
   const server_options options;
-  const std::shared_ptr<troupe::store> store;
+  edge_options edge_parts; // a wrong file of keys is found before anything is opened
+  const kept_records kept;
   runtime machine;
   graph_set graphs;
   const std::shared_ptr<document_store> documents;
+  server_status status;
   webhooks hooks;
   run_service runs;
   const rooms with;
   std::unique_ptr<http_edge> edge;
   std::unique_ptr<cron_clock> crons;
+  thread_sweeper threads;
+  work_queue sweeps; // the last member: its thread uses all others
 };
 
 agent_server::agent_server(server_options options)
@@ -129,6 +230,7 @@ std::uint16_t agent_server::port() const noexcept {
 }
 
 bool agent_server::drain(std::chrono::milliseconds at_most) {
+  parts_->status.phase = server_phase::draining;
   auto stopped = parts_->runs.drain(at_most);
   parts_->edge->drain(at_most, std::chrono::milliseconds{0});
   return stopped;

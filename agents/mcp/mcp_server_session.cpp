@@ -54,6 +54,14 @@ const char* wrong_uri(const value& uri) {
                                                             : nullptr;
 }
 
+value capabilities_of(const mcp_listing& listing) {
+  auto changes = value::map({{"listChanged", !listing.is_stateless}});
+  auto out = value::map({{"tools", changes}});
+  return listing.is_stateless
+           ? out
+           : out.with("resources", changes.with("subscribe", true)).with("prompts", changes);
+}
+
 std::size_t depth_of(const value& v, std::size_t at_most) {
   std::size_t out = 0;
   if (at_most > 0) {
@@ -107,13 +115,15 @@ mcp_server_session::heard mcp_server_session::hear_request(const value& id, cons
     return replied(mcp_answer(id, value::map()));
   if (method == "initialize")
     return hear_greeting(id, params);
-  if (!greeted_)
+  if (!greeted_ && !listing_->is_stateless)
     return refusal(id, rpc_refused::no_request,
                    "Invalid Request: initialize must be the first request");
   if (method == "tools/list")
     return list(id, params, listing_->tools, "tools");
   if (method == "tools/call")
     return call_tool(id, params);
+  if (listing_->is_stateless)
+    return refusal(id, rpc_refused::unknown_method, "Method not found");
   if (method == "resources/list")
     return list(id, params, listing_->resources, "resources");
   if (method == "resources/templates/list")
@@ -138,13 +148,9 @@ mcp_server_session::heard mcp_server_session::hear_greeting(const value& id, con
   // The form is a mode of its own since 2025-11-25; an object without modes means the form.
   const auto& elicits = params["capabilities"]["elicitation"];
   can_elicit_ = elicits.is_map() && (elicits["form"].is_map() || elicits["url"].is_null());
-  auto changes = value::map({{"listChanged", true}});
-  auto said =
-    value::map({{"protocolVersion", agreed_mcp_version(offered.as_string())},
-                {"capabilities", value::map({{"tools", changes},
-                                             {"resources", changes.with("subscribe", true)},
-                                             {"prompts", changes}})},
-                {"serverInfo", listing_->server_info}});
+  auto said = value::map({{"protocolVersion", agreed_mcp_version(offered.as_string())},
+                          {"capabilities", capabilities_of(*listing_)},
+                          {"serverInfo", listing_->server_info}});
   if (!listing_->instructions.empty())
     said = said.with("instructions", listing_->instructions);
   return replied(mcp_answer(id, said));

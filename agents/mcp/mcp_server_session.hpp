@@ -28,6 +28,9 @@ struct mcp_listing {
   std::vector<value> resources = {};                    ///< their URIs differ
   std::vector<value> templates = {};
   std::vector<value> prompts = {}; ///< their names differ
+  /// Each message stands alone, in a session of its own: no request needs a greeting before it, and
+  /// nothing but tools is offered or announced.
+  bool is_stateless = false;
 };
 
 /// A call to run, under the session's number for it.

@@ -177,7 +177,8 @@ http_whole delete_assistant(const rooms& with, const api_call& call) {
   if (call.query.flag("delete_threads", false))
     for (const auto& one : with.documents
                              ->search({.kind = document_kind::thread,
-               .contains = value::map({{"metadata", value::map({{"assistant_id", id}})}})})
+               .contains = value::map(
+                 {{"metadata", with_filter(call.filter, value::map({{"assistant_id", id}}))}})})
                              .value()
                              .documents)
       with.runs.remove_thread(one.id);
@@ -266,16 +267,22 @@ void add_assistants(router& to, const rooms& with) {
   to.add({"POST", "/assistants", answering(with, create_assistant), {all, "create"}});
   to.add({"POST", "/assistants/search", answering(with, search_assistants), {all, "search"}});
   to.add({"POST", "/assistants/count", answering(with, count_assistants), {all, "search"}});
-  to.add({"GET", "/assistants/{id}", answering(with, get_assistant), {all, "read"}});
-  to.add({"PATCH", "/assistants/{id}", answering(with, update_assistant), {all, "update"}});
-  to.add({"DELETE", "/assistants/{id}", answering(with, delete_assistant), {all, "delete"}});
-  to.add({"POST", "/assistants/{id}/versions", answering(with, list_versions), {all, "read"}});
-  to.add({"POST", "/assistants/{id}/latest", answering(with, set_latest), {all, "update"}});
-  to.add({"GET", "/assistants/{id}/graph", answering(with, draw_graph), {all, "read"}});
-  to.add({"GET", "/assistants/{id}/schemas", answering(with, get_schemas), {all, "read"}});
-  to.add({"GET", "/assistants/{id}/subgraphs", answering(with, get_subgraphs), {all, "read"}});
+  to.add({"GET", "/assistants/{assistant_id}", answering(with, get_assistant), {all, "read"}});
+  to.add(
+    {"PATCH", "/assistants/{assistant_id}", answering(with, update_assistant), {all, "update"}});
+  to.add(
+    {"DELETE", "/assistants/{assistant_id}", answering(with, delete_assistant), {all, "delete"}});
+  to.add(
+    {"POST", "/assistants/{assistant_id}/versions", answering(with, list_versions), {all, "read"}});
+  to.add(
+    {"POST", "/assistants/{assistant_id}/latest", answering(with, set_latest), {all, "update"}});
+  to.add({"GET", "/assistants/{assistant_id}/graph", answering(with, draw_graph), {all, "read"}});
+  to.add(
+    {"GET", "/assistants/{assistant_id}/schemas", answering(with, get_schemas), {all, "read"}});
+  to.add(
+    {"GET", "/assistants/{assistant_id}/subgraphs", answering(with, get_subgraphs), {all, "read"}});
   to.add({"GET",
-          "/assistants/{id}/subgraphs/{namespace}",
+          "/assistants/{assistant_id}/subgraphs/{namespace}",
           answering(with, get_subgraphs),
           {all, "read"}});
 }

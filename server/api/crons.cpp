@@ -180,9 +180,9 @@ void add_crons(router& to, const rooms& with) {
     {"POST", "/threads/{thread_id}/runs/crons", answering(with, create_cron), {all, "create"}});
   to.add({"POST", "/runs/crons/search", answering(with, search_crons), {all, "search"}});
   to.add({"POST", "/runs/crons/count", answering(with, count_crons), {all, "search"}});
-  to.add({"GET", "/runs/crons/{id}", answering(with, get_cron), {all, "read"}});
-  to.add({"PATCH", "/runs/crons/{id}", answering(with, update_cron), {all, "update"}});
-  to.add({"DELETE", "/runs/crons/{id}", answering(with, delete_cron), {all, "delete"}});
+  to.add({"GET", "/runs/crons/{cron_id}", answering(with, get_cron), {all, "read"}});
+  to.add({"PATCH", "/runs/crons/{cron_id}", answering(with, update_cron), {all, "update"}});
+  to.add({"DELETE", "/runs/crons/{cron_id}", answering(with, delete_cron), {all, "delete"}});
 }
 
 } // namespace troupe::server

@@ -9,6 +9,7 @@
 #include "server/rules/records.hpp"
 #include "server/runs/run_service.hpp"
 
+#include <troupe/server.hpp>
 #include <troupe/store.hpp>
 
 #include <functional>
@@ -30,6 +31,7 @@ struct rooms {
   std::shared_ptr<thread_hubs> hubs;
   /// Throws refusal{422} for a URL that may not be called; empty: all may be.
   std::function<void(const std::string& url)> check_webhook = {};
+  thread_expiry expiry = {}; ///< of new threads
 };
 
 /// Each adds the routes of a resource.
@@ -42,6 +44,8 @@ void add_crons(router& to, const rooms& with);
 /// Starts a run of a cron. Errors: as run_service::create.
 void start_cron(const rooms& with, const cron_record& cron);
 void add_thread_protocol(router& to, const rooms& with);
+void add_mcp(router& to, const rooms& with);
+void add_a2a(router& to, const rooms& with);
 
 /// A handler that answers at once with what `answer` returns.
 template <class F> api_handler answering(const rooms& with, F answer) {

@@ -138,7 +138,7 @@ void join_run(const rooms& with, const api_call& call, const http_responder& to)
   answer_when_ended(with, run, to, call.parameters.size() == 1);
 }
 
-// The position of a reader: -1 is everything. Another text is no position: only what comes.
+// The position of a reader: -1 is everything. With another text the reader gets only what comes.
 std::optional<std::uint64_t> position_of(const api_call& call) {
   auto given = call.request.header("last-event-id");
   if (given == "-1" || given == "-")
@@ -201,6 +201,8 @@ http_whole cancel_runs(const rooms& with, const api_call& call) {
                            .equal = {{"status", value(to_string(wanted))}}};
       if (auto thread = body.id("thread_id", "thread"))
         query.id_prefix = *thread + '/';
+      if (!call.filter.is_null())
+        query.contains = value::map({{"metadata", filter_as_metadata(call.filter)}});
       for (const auto& one : with.documents->search(query).value().documents)
         those.push_back(run_record::of(one.body));
     }

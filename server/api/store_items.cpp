@@ -38,8 +38,8 @@ std::optional<store_ttl> ttl_of(const checked_body& body) {
   const auto& minutes = body["ttl"];
   if (minutes.is_null())
     return std::nullopt;
-  constexpr double longest = 100.0 * 365 * 24 * 60;
-  if (!minutes.is_number() || !(minutes.as_double() > 0) || minutes.as_double() > longest)
+  if (!minutes.is_number() || !(minutes.as_double() > 0)
+      || minutes.as_double() > limits::server_ttl_minutes_max)
     throw refusal{422, "ttl: " + to_json(minutes) + " is not a number of minutes"};
   return store_ttl{static_cast<std::int64_t>(minutes.as_double() * 60'000)};
 }

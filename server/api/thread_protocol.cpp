@@ -1,6 +1,7 @@
 // thread_protocol: commands and events of threads, which current React hooks speak, and the stream
 // of all runs of a thread.
 #include "graph/plain_json.hpp"
+#include "server/api/filtered_routes.hpp"
 #include "server/api/rooms.hpp"
 #include "server/api/run_answers.hpp"
 #include "server/edge/events.hpp"
@@ -181,7 +182,7 @@ subscription subscription_of(const value& given) {
   return out;
 }
 
-// What an event stream holds as long as its peer is there.
+// An event stream holds it as long as its peer is there.
 struct held_reading {
   std::mutex mutex;
   std::shared_ptr<void> reading;
@@ -215,10 +216,14 @@ void stream_events(const rooms& with, const api_call& call, const http_responder
 // ---- the same over a WebSocket
 
 struct socket_session {
-  explicit socket_session(const rooms& w, std::string id) : with{w}, thread_id{std::move(id)} {}
+  socket_session(const rooms& w, std::string id, value f)
+    : with{w},
+      thread_id{std::move(id)},
+      filter(std::move(f)) {}
 
   const rooms& with;
   const std::string thread_id;
+  const value filter; // of its caller, for each command
   std::mutex mutex;
   std::optional<http_socket> socket;
   std::map<std::string, std::shared_ptr<void>> subscriptions;
@@ -271,12 +276,18 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
     return session->say(dropped ? success(id, value::map(), 0)
                                 : failure(id, "no_such_subscription", "Unknown subscription"));
   }
-  auto answer = answer_command(session->with, session->thread_id, *command);
-  session->say(answer ? *answer : malformed(*command));
+  try {
+    auto filtered = filtered_command(session->with, session->filter, session->thread_id, *command);
+    auto answer = answer_command(session->with, session->thread_id, filtered);
+    session->say(answer ? *answer : malformed(*command));
+  } catch (const refusal& no) {
+    session->say(failure(id, "permission_denied", no.detail()));
+  }
 }
 
 void open_socket(const rooms& with, const api_call& call, const http_responder& to) {
-  auto session = std::make_shared<socket_session>(with, checked_id(call.parameters[0], "thread"));
+  auto session = std::make_shared<socket_session>(with, checked_id(call.parameters[0], "thread"),
+                                                  call.filter);
   if (!call.request.wants_socket)
     throw refusal{405, "Method Not Allowed"};
   to.upgrade({.opened =
@@ -342,10 +353,13 @@ void add_thread_protocol(router& to, const rooms& with) {
       answer(with, call, responder);
     };
   };
-  to.add({"POST", "/threads/{id}/commands", answering(with, post_command), {all, "create_run"}});
-  to.add({"POST", "/threads/{id}/stream/events", streaming(stream_events), {all, "read"}});
-  to.add({"GET", "/threads/{id}/stream/events", streaming(open_socket), {all, "read"}});
-  to.add({"GET", "/threads/{id}/stream", streaming(stream_thread), {all, "read"}});
+  to.add(
+    {"POST", "/threads/{thread_id}/commands", answering(with, post_command), {all, "create_run"}});
+  to.add({"POST", "/threads/{thread_id}/stream/events", streaming(stream_events), {all, "read"}});
+  // Commands come through the socket, too: to read is not enough.
+  to.add(
+    {"GET", "/threads/{thread_id}/stream/events", streaming(open_socket), {all, "create_run"}});
+  to.add({"GET", "/threads/{thread_id}/stream", streaming(stream_thread), {all, "read"}});
 }
 
 } // namespace troupe::server

@@ -168,15 +168,18 @@ http_whole get_history(const rooms& with, const api_call& call) {
 
 void add_thread_states(router& to, const rooms& with) {
   constexpr std::string_view all = "threads";
-  to.add({"GET", "/threads/{id}/state", answering(with, get_state), {all, "read"}});
-  to.add({"POST", "/threads/{id}/state", answering(with, update_state), {all, "update"}});
+  to.add({"GET", "/threads/{thread_id}/state", answering(with, get_state), {all, "read"}});
+  to.add({"POST", "/threads/{thread_id}/state", answering(with, update_state), {all, "update"}});
   to.add({"POST",
-          "/threads/{id}/state/checkpoint",
+          "/threads/{thread_id}/state/checkpoint",
           answering(with, post_state_at_checkpoint),
           {all, "read"}});
-  to.add({"GET", "/threads/{id}/state/{checkpoint_id}", answering(with, get_state), {all, "read"}});
-  to.add({"POST", "/threads/{id}/history", answering(with, post_history), {all, "read"}});
-  to.add({"GET", "/threads/{id}/history", answering(with, get_history), {all, "read"}});
+  to.add({"GET",
+          "/threads/{thread_id}/state/{checkpoint_id}",
+          answering(with, get_state),
+          {all, "read"}});
+  to.add({"POST", "/threads/{thread_id}/history", answering(with, post_history), {all, "read"}});
+  to.add({"GET", "/threads/{thread_id}/history", answering(with, get_history), {all, "read"}});
 }
 
 } // namespace troupe::server

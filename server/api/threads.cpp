@@ -25,8 +25,8 @@ void take_ttl(thread_record& into, const checked_body& body) {
     return;
   checked_body ttl{given};
   const auto& minutes = ttl["ttl"];
-  constexpr double longest = 100.0 * 365 * 24 * 60;
-  if (!minutes.is_number() || !(minutes.as_double() > 0) || minutes.as_double() > longest)
+  if (!minutes.is_number() || !(minutes.as_double() > 0)
+      || minutes.as_double() > limits::server_ttl_minutes_max)
     throw refusal{422, "ttl.ttl: " + to_json(minutes) + " is not a number of minutes"};
   into.ttl_minutes = minutes.as_double();
   into.ttl_strategy = ttl.one_of("strategy", prunings).value_or("delete");
@@ -92,7 +92,9 @@ http_whole create_thread(const rooms& with, const api_call& call) {
                      .created_at = time_text(time),
                      .updated_at = time_text(time),
                      .state_updated_at = time_text(time),
-                     .metadata = body.map("metadata")};
+                     .metadata = body.map("metadata"),
+                     .ttl_minutes = with.expiry.minutes,
+                     .ttl_strategy = with.expiry.strategy};
   take_ttl(made, body);
   auto or_else = body.one_of("if_exists", thread_if_exists).value_or("raise");
   auto steps = supersteps_of(body);
@@ -259,6 +261,8 @@ http_whole copy_thread(const rooms& with, const api_call& call) {
                      .updated_at = time_text(time),
                      .state_updated_at = time_text(time),
                      .metadata = source.metadata,
+                     .ttl_minutes = with.expiry.minutes,
+                     .ttl_strategy = with.expiry.strategy,
                      .is_copy = true};
   if (const auto& saver = with.graphs.machine().saver(); saver && source.had_runs)
     saver->copy_thread(source.thread_id, copy.thread_id).value();
@@ -267,7 +271,7 @@ http_whole copy_thread(const rooms& with, const api_call& call) {
   return json_answer(thread_form(with, copy));
 }
 
-// What a thread takes on the disk.
+// The bytes of a thread on the disk.
 http_whole thread_storage(const rooms& with, const api_call& call) {
   auto thread = thread_at(with, call.parameters[0]).thread;
   auto out = value::map({{"thread_id", thread.thread_id},
@@ -313,11 +317,11 @@ void add_threads(router& to, const rooms& with) {
   to.add({"POST", "/threads/search", answering(with, search_threads), {all, "search"}});
   to.add({"POST", "/threads/count", answering(with, count_threads), {all, "search"}});
   to.add({"POST", "/threads/prune", answering(with, prune_threads), {all, "delete"}});
-  to.add({"GET", "/threads/{id}", answering(with, get_thread), {all, "read"}});
-  to.add({"PATCH", "/threads/{id}", answering(with, update_thread), {all, "update"}});
-  to.add({"DELETE", "/threads/{id}", answering(with, delete_thread), {all, "delete"}});
-  to.add({"GET", "/threads/{id}/storage", answering(with, thread_storage), {all, "read"}});
-  to.add({"POST", "/threads/{id}/copy", answering(with, copy_thread), {all, "read"}});
+  to.add({"GET", "/threads/{thread_id}", answering(with, get_thread), {all, "read"}});
+  to.add({"PATCH", "/threads/{thread_id}", answering(with, update_thread), {all, "update"}});
+  to.add({"DELETE", "/threads/{thread_id}", answering(with, delete_thread), {all, "delete"}});
+  to.add({"GET", "/threads/{thread_id}/storage", answering(with, thread_storage), {all, "read"}});
+  to.add({"POST", "/threads/{thread_id}/copy", answering(with, copy_thread), {all, "read"}});
 }
 
 } // namespace troupe::server

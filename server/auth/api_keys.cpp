@@ -5,7 +5,9 @@
 
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
+#include <sys/random.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -40,6 +42,16 @@ std::optional<sha256_hash> read_hash(std::string_view text) {
   return out;
 }
 
+std::string hex_of(const sha256_hash& bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string out;
+  for (auto byte : bytes) {
+    out += digits[byte >> 4];
+    out += digits[byte & 15];
+  }
+  return out;
+}
+
 } // namespace
 
 sha256_hash sha256_of(std::string_view bytes) {
@@ -70,6 +82,18 @@ result<std::vector<api_key>> read_api_keys(std::string_view text) {
     out.push_back(std::move(one));
   }
   return out;
+}
+
+new_api_key make_api_key(std::string_view identity) {
+  auto is_visible = [](char c) { return c > ' ' && c != '\x7f'; };
+  if (identity.empty() || !std::ranges::all_of(identity, is_visible))
+    throw error{errc::invalid_config, "make an API key: a name has no blanks, and is not empty"};
+  sha256_hash random{};
+  if (::getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size()))
+    throw error{errc::storage_failed, "make an API key: the system gives no random bytes"};
+  auto key = "troupe_" + hex_of(random);
+  auto line = "sha256:" + hex_of(sha256_of(key)) + ' ' + std::string{identity};
+  return {std::move(key), std::move(line)};
 }
 
 std::optional<caller> holder_of(const std::vector<api_key>& keys, std::string_view key) {
@@ -107,7 +131,10 @@ api_key_file::api_key_file(std::filesystem::path file,
     throw error{errc::invalid_config, "read API keys: " + file_.string() + ": cannot be read"};
   std::ostringstream text;
   text << in.rdbuf();
-  keys_ = read_api_keys(text.str()).value();
+  auto read = read_api_keys(text.str());
+  if (!read)
+    throw error{errc::invalid_config, read.error().text() + ": " + file_.string()};
+  keys_ = std::move(*read);
   std::error_code missing;
   stamp_ = {std::filesystem::last_write_time(file_, missing),
             std::filesystem::file_size(file_, missing)};

@@ -8,9 +8,8 @@
 // A hash protects a random key; a word that people think of can be found by trying.
 #pragma once
 
-#include "server/edge/caller.hpp"
-
 #include <troupe/error.hpp>
+#include <troupe/server/access.hpp>
 #include <troupe/server/limits.hpp>
 
 #include <array>
@@ -38,6 +37,16 @@ struct api_key {
 ///         identity, it is "api-key".
 /// Errors: invalid_config that names the line; the line's text is left out.
 result<std::vector<api_key>> read_api_keys(std::string_view text);
+
+/// A new key and its line for a file. The key is in no other place.
+struct new_api_key {
+  std::string key;
+  std::string line;
+};
+/// Shape:  `identity`: visible characters without blanks.
+/// Errors: throws error: invalid_config for another identity, storage_failed when the system gives
+///         no random bytes.
+new_api_key make_api_key(std::string_view identity);
 
 /// The holder of a key. Takes the same time for each key, known or not.
 std::optional<caller> holder_of(const std::vector<api_key>& keys, std::string_view key);

@@ -10,6 +10,11 @@ namespace {
 constexpr std::string_view equals_operator = "$eq";
 constexpr std::string_view contains_operator = "$contains";
 
+// Whether a search by containment finds the same documents as a comparison with this.
+bool is_plain(const value& operand) {
+  return operand.is_string() || operand.is_number() || operand.is_bool();
+}
+
 // The operator and operand of a filter's member: {"$eq": 1} and 1 are the same.
 struct filter_rule {
   bool is_contains = false;
@@ -44,6 +49,8 @@ std::string filter_problem(const value& filter) {
   for (const auto& entry : filter.entries()) {
     const auto& member = entry.val;
     auto where = "`" + std::string{entry.key()} + "`: ";
+    if (!member.is_map() && !is_plain(member))
+      return where + "a value is a text, a number or a boolean";
     if (!member.is_map())
       continue;
     if (member.size() != 1
@@ -52,6 +59,10 @@ std::string filter_problem(const value& filter) {
     const auto& operand = member[contains_operator];
     if (operand.is_list() && operand.empty())
       return where + "`$contains` needs a value";
+    auto rule = rule_of(member);
+    if (rule.is_contains ? !std::ranges::all_of(rule.operand.items(), is_plain)
+                         : !is_plain(rule.operand))
+      return where + "a value is a text, a number or a boolean";
   }
   return {};
 }

@@ -5,39 +5,13 @@
 // caller reads or changes.
 #pragma once
 
-#include "server/edge/caller.hpp"
-
+#include <troupe/server/access.hpp>
 #include <troupe/value.hpp>
 
-#include <functional>
+#include <string>
 #include <string_view>
 
 namespace troupe::server {
-
-/// The resource and action of a route: "threads" and "create_run".
-struct access {
-  std::string_view resource = {};
-  std::string_view action = {};
-};
-
-/// A question for an authoriser. Shape: `body` is the request's, or null.
-struct access_question {
-  const caller& who;
-  access what;
-  const value& body;
-};
-
-/// Shape:  `filter`: null, or a map of members: {"owner": id}, {"owner": {"$eq": id}} or
-///         {"shared_with": {"$contains": id}}, where the last fits a list that has all of the
-///         values: one, or a list of them.
-struct access_verdict {
-  bool is_allowed = true;
-  value filter = {};
-};
-
-/// Thread: any, several at once. An exception refuses the request with status 500.
-/// Source: langgraph_sdk/auth, Auth.on.
-using authoriser = std::function<access_verdict(const access_question&)>;
 
 /// Whether a document with this metadata may be read or changed. A null filter fits all.
 bool fits_filter(const value& filter, const value& metadata);
@@ -50,7 +24,8 @@ value with_filter(const value& filter, const value& metadata);
 value filter_as_metadata(const value& filter);
 
 /// The message of what is wrong with a filter; empty when it is one.
-/// Shape:  unknown operators and empty ones are wrong: they would fit everything or nothing.
+/// Shape:  unknown operators and empty ones are wrong: they would fit everything or nothing. So are
+///         lists, maps and nulls as values: a search by containment would find more than fits.
 std::string filter_problem(const value& filter);
 
 } // namespace troupe::server

@@ -17,7 +17,7 @@ namespace troupe::server {
 /// Fetches the keys when they are older than limits::server_jwks_kept, and for a token of an
 /// unknown key; the latter at most once in limits::server_jwks_retry, since anybody can send such
 /// tokens. A failed fetch leaves the keys before, and is tried again after the same time. Thread:
-/// any. One fetches, and others use the keys before; they wait when there are none yet.
+/// any. One fetches, and others use the keys before; they wait for the first ones.
 class jwks_cache {
 public:
   using time_point = std::chrono::steady_clock::time_point;

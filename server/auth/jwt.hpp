@@ -5,9 +5,8 @@
 // Source: RFC 7515, 7517, 7518, 7519; best practices of RFC 8725.
 #pragma once
 
-#include "server/edge/caller.hpp"
-
 #include <troupe/error.hpp>
+#include <troupe/server/access.hpp>
 #include <troupe/server/limits.hpp>
 #include <troupe/value.hpp>
 

@@ -13,8 +13,8 @@
 namespace troupe::server {
 
 /// An event stream that answers a request. Begins at once, with a heartbeat comment (":
-/// heartbeat\n") every limits::server_heartbeat while it is quiet or not. Thread: any. What is
-/// written to a peer that is gone is dropped.
+/// heartbeat\n") every limits::server_heartbeat while it is quiet or not. Thread: any. Bytes for a
+/// peer that is gone are dropped.
 class event_writer {
 public:
   event_writer(http_responder to, http_headers headers,

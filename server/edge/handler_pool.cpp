@@ -35,6 +35,11 @@ bool handler_pool::submit(std::function<void()> job) {
   return true;
 }
 
+std::size_t handler_pool::waiting() const {
+  std::scoped_lock lock{mutex_};
+  return queue_.size();
+}
+
 void handler_pool::work() {
   sigset_t all;
   ::sigfillset(&all);

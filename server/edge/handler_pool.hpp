@@ -22,12 +22,14 @@ public:
   /// Runs the job on a thread, in the order of the calls. False when the queue is full, and the job
   /// is dropped. A job must not throw.
   bool submit(std::function<void()> job);
+  /// Jobs that no thread has begun. Thread: any.
+  std::size_t waiting() const;
 
 private:
   void work();
 
   const std::size_t queue_max_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> queue_; // under the mutex, as the next
   bool ends_ = false;

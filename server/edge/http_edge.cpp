@@ -92,6 +92,10 @@ public:
 
   http_listener& listener() { return *listener_; }
   const request_meter& meter() const { return meter_; }
+  edge_load load() const {
+    const auto& of = *options_.listen.load;
+    return {of.connections, of.streams, of.sockets, pool_.waiting()};
+  }
 
 private:
   void answer(http_asked request, const http_responder& to);
@@ -202,9 +206,7 @@ void http_edge::state::authenticate(const route& found, api_call& call) {
 void http_edge::state::authorise(const route& found, api_call& call) const {
   if (!options_.authorise || found.is_public)
     return;
-  value body;
-  if (auto read = from_json(call.request.body, json_form::plain))
-    body = std::move(*read);
+  auto body = asked_members(found, call);
   auto verdict = options_.authorise(access_question{call.who, found.access, body});
   if (!verdict.is_allowed)
     throw refusal{403, "Forbidden"};
@@ -236,6 +238,10 @@ bool http_edge::drain(std::chrono::milliseconds at_most, std::chrono::millisecon
 
 std::uint16_t http_edge::port() const noexcept {
   return state_->listener().port();
+}
+
+edge_load http_edge::load() const {
+  return state_->load();
 }
 
 request_counts http_edge::counts() const {

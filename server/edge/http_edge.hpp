@@ -34,6 +34,14 @@ struct edge_options {
   std::function<void(const std::string& line)> log{}; ///< empty: troupe's log
 };
 
+/// The present load of an edge.
+struct edge_load {
+  std::size_t connections = 0;
+  std::size_t streams = 0;         ///< answers that are being streamed
+  std::size_t sockets = 0;         ///< WebSockets
+  std::size_t queued_requests = 0; ///< that wait for a handler thread
+};
+
 /// Serves during its lifetime. Each answer has an `x-request-id`: the request's, or a new one. Log
 /// lines of answers with status 500 or above name it.
 class http_edge {
@@ -52,6 +60,8 @@ public:
 
   std::uint16_t port() const noexcept;
   request_counts counts() const;
+  /// Thread: of this and counts(): any, a handler's too.
+  edge_load load() const;
 
 private:
   class state;

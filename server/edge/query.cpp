@@ -115,6 +115,16 @@ std::optional<std::string> query_parameters::text(std::string_view name) const {
   return std::nullopt;
 }
 
+value query_parameters::members() const {
+  auto out = value::map();
+  for (const auto& [name, text] : all_) {
+    auto texts = list(name);
+    out = out.with(name,
+                   texts.size() == 1 ? value(texts[0]) : value::list({texts.begin(), texts.end()}));
+  }
+  return out;
+}
+
 bool query_parameters::has(std::string_view name) const {
   return text(name).has_value();
 }

@@ -1,6 +1,8 @@
 // query: the parameters of a request's target. Pure.
 #pragma once
 
+#include <troupe/value.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,8 +17,8 @@ namespace troupe::server {
 class query_parameters {
 public:
   query_parameters() = default;
-  /// Shape:  the text after `?`, without it. A `+` is a blank. What does not decode is kept as it
-  /// is.
+  /// Shape:  the text after `?`, without it. A `+` is a blank. Text that does not decode is kept
+  /// as it is.
   explicit query_parameters(std::string_view encoded);
 
   /// The last value of the name.
@@ -28,6 +30,8 @@ public:
   /// A list in any of its forms: the name repeated, joined by commas, or a JSON list of texts.
   std::vector<std::string> list(std::string_view name) const;
   bool has(std::string_view name) const;
+  /// All parameters as a map: a text each, or a list() of several.
+  value members() const;
 
 private:
   std::vector<std::pair<std::string, std::string>> all_;

@@ -43,11 +43,31 @@ std::optional<std::vector<std::string>> match_pattern(std::string_view pattern,
   return pattern.empty() && path.empty() ? std::optional{std::move(out)} : std::nullopt;
 }
 
+// The name of `{name}`; `{id}` is that of the resource: of "threads", thread_id.
+std::string parameter_name(std::string_view segment, std::string_view resource) {
+  auto name = segment.substr(1, segment.size() - 2);
+  if (name != "id" || !resource.ends_with('s'))
+    return std::string{name};
+  return std::string{resource.substr(0, resource.size() - 1)} + "_id";
+}
+
 bool takes_method(const route& one, std::string_view method) {
   return one.method == method || (one.method == "GET" && method == "HEAD");
 }
 
 } // namespace
+
+value asked_members(const route& found, const api_call& call) {
+  auto read = from_json(call.request.body, json_form::plain);
+  auto out = call.request.body.empty() ? call.query.members() : read ? *read : value{};
+  if (!out.is_map())
+    return out;
+  auto parameter = call.parameters.begin();
+  for (auto rest = found.pattern; !rest.empty() && parameter != call.parameters.end();)
+    if (auto segment = next_segment(rest); segment.starts_with('{'))
+      out = out.with(parameter_name(segment, found.access.resource), *parameter++);
+  return out;
+}
 
 void router::add(route one) {
   // Before the patterns with a parameter at the place of its first fixed segment.

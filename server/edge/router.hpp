@@ -3,8 +3,9 @@
 
 #include "http/listener.hpp"
 #include "server/auth/authorise.hpp"
-#include "server/edge/caller.hpp"
 #include "server/edge/query.hpp"
+
+#include <troupe/server/access.hpp>
 
 #include <functional>
 #include <string>
@@ -38,6 +39,10 @@ struct route {
   troupe::server::access access = {};
   bool is_public = false; ///< answered without authentication: /ok, /info
 };
+
+/// The members of a request as its authoriser sees them (access_question::body).
+/// Shape:  a parameter of the path named `id` has the name of its resource: "thread_id".
+value asked_members(const route& found, const api_call& call);
 
 /// Shape:  `parameters` as api_call has them.
 struct route_match {

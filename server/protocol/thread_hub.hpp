@@ -19,7 +19,7 @@
 
 namespace troupe::server {
 
-/// What a subscriber wants. Shape: `channels` names; unknown ones select nothing. `namespaces`:
+/// The wishes of a subscriber. Shape: `channels` names; unknown ones select nothing. `namespaces`:
 /// prefixes, empty for all. `depth`: the longest rest of a namespace after its prefix.
 struct subscription {
   std::vector<std::string> channels;

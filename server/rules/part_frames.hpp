@@ -12,7 +12,7 @@
 namespace troupe::server {
 
 /// Turns the parts of one run into events, in order.
-/// Shape:  an event is a name, "MODE" or "MODE|NS|…", and its data as one line of JSON. Of mode
+/// Shape:  an event is a name, "MODE" or "MODE|NS|…", and its data as one line of JSON. In mode
 ///         messages, "messages-tuple" on the wire gives `messages` events [message, metadata];
 ///         "messages" gives messages/metadata once a message, and messages/partial with the message
 ///         so far. When both were asked for, only the first.

@@ -134,6 +134,8 @@ value thread_record::body() const {
                                                       {"is_copy", is_copy},
                                                       {"inflight", list_of(inflight)},
                                                       {"running", running}})}});
+  if (!pruned_as_of.empty())
+    out = out.with(private_member, out[private_member].with("pruned_as_of", pruned_as_of));
   if (had_runs)
     out = out.with("error", error);
   if (ttl_minutes)
@@ -154,6 +156,7 @@ thread_record thread_record::of(const value& body) {
                     .error = body["error"],
                     .had_runs = flag_of(own["had_runs"]),
                     .is_copy = flag_of(own["is_copy"]),
+                    .pruned_as_of = text_of(own["pruned_as_of"]),
                     .inflight = texts_of(own["inflight"]),
                     .running = text_of(own["running"])};
   if (const auto& ttl = body["ttl"]; ttl.is_map()) {
@@ -197,8 +200,11 @@ value run_record::body() const {
                      {private_member, value::map({{"graph_id", graph_id},
                                                   {"owner", owner},
                                                   {"attempt", attempt},
+                                                  {"left", left},
                                                   {"cancel", to_string(cancel)},
-                                                  {"error", error}})}});
+                                                  {"followed", followed},
+                                                  {"error", error},
+                                                  {"output", output}})}});
 }
 
 run_record run_record::of(const value& body) {
@@ -215,9 +221,12 @@ run_record run_record::of(const value& body) {
           .graph_id = text_of(own["graph_id"]),
           .owner = text_of(own["owner"]),
           .attempt = number_of(own["attempt"]),
+          .left = number_of(own["left"]),
           .cancel =
             named_in(cancel_action_names, text_of(own["cancel"])).value_or(cancel_action::none),
-          .error = own["error"]};
+          .followed = flag_of(own["followed"]),
+          .error = own["error"],
+          .output = own["output"]};
 }
 
 // ---- crons

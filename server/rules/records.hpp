@@ -65,6 +65,7 @@ struct thread_record {
   // -- read by the server alone
   bool had_runs = false; ///< or updates: it has a state
   bool is_copy = false;
+  std::string pruned_as_of = {}; ///< its `updated_at` when its checkpoints were pruned
   std::vector<std::string> inflight = {};
   std::string running = {};
 
@@ -97,11 +98,15 @@ struct run_record {
   // -- read by the server alone
   std::string graph_id = {};
   std::string owner = {};                     ///< the server that runs it
-  std::int64_t attempt = 0;                   ///< how often it began
+  std::int64_t attempt = 0;                   ///< how often it began, without clean stops
+  std::int64_t left = 0;                      ///< how often a server that stopped left it
   cancel_action cancel = cancel_action::none; ///< asked for while it runs
+  bool followed = false;                      ///< a reader is on another server than the run
   value error = {};                           ///< {error, message}, when it failed
+  value output = {};                          ///< of a stateless run that is over and was followed
 
   std::string document_id() const { return thread_id + '/' + run_id; }
+  bool began_before() const noexcept { return attempt + left > 1; }
   bool flag(std::string_view kwarg) const {
     return kwargs[kwarg].is_bool() && kwargs[kwarg].as_bool();
   }

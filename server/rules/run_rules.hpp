@@ -24,8 +24,8 @@ run_status status_of_end(const error* why, cancel_action asked) noexcept;
 /// The status of a thread after a run. `has_next`: its newest checkpoint has tasks to run.
 thread_status status_after(run_status ended, bool has_next, bool others_in_flight) noexcept;
 
-/// The run that is next on a thread: the first in line whose time has come; empty when there is
-/// none, or one runs. `wait_until` is then the earliest time of those that wait, or 0.
+/// The run that is next on a thread: the first in line whose time has come; empty when no
+/// run is ready, or one runs. `wait_until` is then the earliest time of those that wait, or 0.
 /// Units:  microseconds since 1970.
 struct next_run {
   std::string run_id = {};

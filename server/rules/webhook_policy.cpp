@@ -203,7 +203,8 @@ std::string webhook_problem(const webhook_policy& policy, const std::string& url
              ? "Loopback webhooks (relative URLs and localhost) are disabled: set "
                "webhooks.url.disable_loopback to false to allow them"
              : std::string{};
-  auto parts = has_control_character(url) ? std::nullopt : parts_of(url);
+  bool is_malformed = has_control_character(url) || url.find(":///") != url.npos; // no host
+  auto parts = is_malformed ? std::nullopt : parts_of(url);
   if (!parts || parts->host.empty())
     return "Invalid webhook hostname ''";
   if (parts->has_user)

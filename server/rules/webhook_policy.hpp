@@ -6,6 +6,7 @@
 #pragma once
 
 #include <troupe/error.hpp>
+#include <troupe/server/limits.hpp>
 #include <troupe/value.hpp>
 
 #include <cstddef>
@@ -28,7 +29,7 @@ struct webhook_policy {
   bool disable_private = true;  ///< private, link-local and reserved addresses
   std::vector<std::string> allowed_domains{};
   std::vector<std::uint16_t> allowed_ports{};
-  std::size_t max_url_length = 4096; ///< in bytes
+  std::size_t max_url_length = limits::server_webhook_url_bytes_max; ///< in bytes
   /// Headers of each call. Shape: `${{ env.NAME }}` in a text stands for the variable.
   std::vector<std::pair<std::string, std::string>> headers{};
 

@@ -3,6 +3,7 @@
 
 #include <troupe/server/limits.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe::server {
@@ -13,25 +14,54 @@ event_log::event_log(std::size_t kept_max, std::uint64_t next_seq)
 
 void event_log::append(std::string name, std::string data) {
   std::lock_guard lock{mutex_};
-  if (closed_)
+  if (!closed_)
+    add({next_seq_, std::move(name), std::move(data)});
+}
+
+void event_log::append(run_event event) {
+  std::lock_guard lock{mutex_};
+  if (!closed_ && event.seq >= next_seq_)
+    add(std::move(event));
+}
+
+// Tells the event, and keeps it among the early ones of a young log, and with those to keep.
+void event_log::add(run_event event) {
+  tell(event);
+  if (!first_at_)
+    first_at_ = clock::now();
+  if (!is_young())
+    early_.clear();
+  else if (kept_max_ == 0 && early_.size() < limits::server_join_events_max)
+    early_.push_back(event);
+  keep(std::move(event));
+}
+
+void event_log::restore(run_event event) {
+  std::lock_guard lock{mutex_};
+  if (closed_ || event.seq < next_seq_)
     return;
-  run_event event{next_seq_++, std::move(name), std::move(data)};
+  tell(event);
+  keep(std::move(event));
+}
+
+void event_log::tell(const run_event& event) {
+  next_seq_ = event.seq + 1;
   for (const auto& weak : readers_)
     if (auto one = weak.lock(); one && one->reader.event)
       one->reader.event(event);
   std::erase_if(readers_, [](const auto& weak) { return weak.expired(); });
-  auto now = clock::now();
-  if (!first_at_)
-    first_at_ = now;
-  if (now - *first_at_ > limits::server_join_grace)
-    early_.clear();
-  else if (kept_max_ == 0 && early_.size() < limits::server_join_events_max)
-    early_.push_back(event);
+}
+
+void event_log::keep(run_event event) {
   if (kept_max_ == 0)
     return;
   if (kept_.size() == kept_max_)
     kept_.pop_front();
   kept_.push_back(std::move(event));
+}
+
+bool event_log::is_young() const {
+  return first_at_ && clock::now() - *first_at_ <= limits::server_join_grace;
 }
 
 void event_log::close() {
@@ -57,12 +87,22 @@ std::uint64_t event_log::last_seq() const {
   return next_seq_ - 1;
 }
 
+bool event_log::has_readers() const {
+  std::lock_guard lock{mutex_};
+  return std::ranges::any_of(readers_, [](const auto& weak) { return !weak.expired(); });
+}
+
+std::vector<run_event> event_log::early_events() const {
+  std::lock_guard lock{mutex_};
+  return is_young() ? std::vector<run_event>{early_.begin(), early_.end()}
+                    : std::vector<run_event>{};
+}
+
 std::shared_ptr<void> event_log::read(event_reader reader, std::optional<std::uint64_t> after) {
   auto one = std::make_shared<entry>(entry{std::move(reader)});
   {
     std::lock_guard lock{mutex_};
-    bool is_early = !after && first_at_ && clock::now() - *first_at_ <= limits::server_join_grace;
-    if (after || is_early)
+    if (after || is_young())
       for (const auto& event : kept_max_ > 0 ? kept_ : early_)
         if (event.seq > after.value_or(0) && one->reader.event)
           one->reader.event(event);

@@ -43,6 +43,12 @@ public:
   using clock = std::chrono::steady_clock;
 
   void append(std::string name, std::string data);
+  /// An event with its number. It is ignored unless its number is greater than all before. Numbers
+  /// continue after it.
+  void append(run_event event);
+  /// An event that was stored by an earlier attempt, or on another server; as append(), without
+  /// effect on limits::server_join_grace.
+  void restore(run_event event);
   /// No event follows.
   void close();
   bool is_closed() const;
@@ -51,13 +57,20 @@ public:
   /// Owns:   the reader is called until the returned handle is dropped.
   std::shared_ptr<void> read(event_reader reader,
                              std::optional<std::uint64_t> after = std::nullopt);
-  /// Reads from the beginning what is kept, as of a run that has not begun yet.
   std::uint64_t last_seq() const;
+  bool has_readers() const;
+  /// The first events of a young log that keeps none, as a reader without a position gets them.
+  std::vector<run_event> early_events() const;
 
 private:
   struct entry {
     event_reader reader;
   };
+  void add(run_event event);
+  void tell(const run_event& event);
+  void keep(run_event event);
+  bool is_young() const;
+
   mutable std::mutex mutex_;
   const std::size_t kept_max_;
   std::uint64_t next_seq_;

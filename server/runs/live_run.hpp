@@ -1,4 +1,5 @@
-// live_run: a run that this server has in hand. Only run_service's two sources include this.
+// live_run: a run that this server has in hand: it carries it out, or it waits for it with others.
+// Only run_service's sources include this.
 #pragma once
 
 #include "server/rules/part_frames.hpp"
@@ -7,14 +8,22 @@
 namespace troupe::server {
 
 struct run_service::live_run {
-  explicit live_run(run_record r, std::size_t events_kept_max)
-    : run{std::move(r)},
-      keeps_events{run.flag("resumable")},
+  /// `given`: the log of an earlier hand, whose readers stay.
+  explicit live_run(run_record r, std::size_t events_kept_max,
+                    std::shared_ptr<event_log> given = nullptr)
+    : run_id{r.run_id},
+      thread_id{r.thread_id},
+      is_resumable{r.flag("resumable")},
+      run{std::move(r)},
       frames{wire_modes(run.kwargs)},
-      log{std::make_shared<event_log>(keeps_events ? events_kept_max : 0)} {}
+      log{given ? std::move(given)
+                : std::make_shared<event_log>(is_resumable ? events_kept_max : 0)},
+      stores_events{is_resumable} {}
 
-  run_record run; ///< changes before the engine has the run, and at its end
-  const bool keeps_events;
+  const std::string run_id;
+  const std::string thread_id;
+  const bool is_resumable;
+  run_record run;     ///< under the service's mutex before `begun`, then constant
   part_frames frames; ///< used by the one thread that takes the run's parts
   const std::shared_ptr<event_log> log;
   run_control control;
@@ -22,10 +31,33 @@ struct run_service::live_run {
   std::atomic<bool> has_values = false; ///< a state came, not with a question alone
   std::optional<run_stream> stream;
   std::atomic<cancel_action> cancel = cancel_action::none;
-  std::uint64_t events = 0; ///< that a resumable run has had, with those of earlier attempts
-  bool begun = false;       // under the service's mutex
-  std::optional<run_outcome> outcome;                           // under the service's mutex
+  std::atomic<bool> is_abandoned = false; ///< another server has it: nothing is stored here
+  bool has_said_its_error = false;        ///< used by the one thread that finishes the run
+  int conflicts = 0;                      ///< the same
+  std::mutex events_mutex;
+  std::uint64_t events = 0;           ///< under events_mutex: the number of the newest one
+  bool stores_events;                 ///< under events_mutex
+  bool is_fed_here = false;           ///< under events_mutex: by the engine, not from stored events
+  bool begun = false;                 ///< under the service's mutex: in this server's hands
+  std::optional<run_outcome> outcome; // under the service's mutex
   std::vector<std::function<void(const run_outcome&)>> waiting; // under the service's mutex
 };
+
+template <class F> void run_service::observers_of(const std::string& thread_id, F&& each) {
+  std::vector<std::shared_ptr<thread_observer>> those;
+  {
+    std::lock_guard lock{mutex_};
+    auto found = observers_.find(thread_id);
+    if (found == observers_.end())
+      return;
+    for (const auto& weak : found->second)
+      if (auto one = weak.lock())
+        those.push_back(std::move(one));
+    if (those.empty())
+      observers_.erase(found);
+  }
+  for (const auto& one : those)
+    each(*one);
+}
 
 } // namespace troupe::server

@@ -2,24 +2,22 @@
 #include "actors/log.hpp"
 #include "graph/plain_json.hpp"
 #include "server/rules/ids.hpp"
+#include "server/rules/lease_rules.hpp"
 #include "server/rules/run_rules.hpp"
 #include "server/rules/state_forms.hpp"
 #include "server/rules/wire_form.hpp"
+#include "server/runs/document_changes.hpp"
 #include "server/runs/live_run.hpp"
+#include "server/runs/stored_events.hpp"
+
+#include <troupe/server/limits.hpp>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 namespace troupe::server {
 
 namespace {
-
-std::string event_id(const std::string& run_id, std::uint64_t seq) {
-  char digits[24];
-  std::snprintf(digits, sizeof digits, "%020llu", static_cast<unsigned long long>(seq));
-  return run_id + '/' + digits;
-}
 
 // As the reference: a run that asked before any step has no state to show.
 value output_of(const run_result& ended, bool has_values) {
@@ -32,7 +30,7 @@ value output_of(const run_result& ended, bool has_values) {
   return out;
 }
 
-// What a person asked for, as the thread's error.
+// A person's request to end the run, as the thread's error.
 value cancellation_form(cancel_action asked) {
   return value::map({{"error", asked == cancel_action::rollback ? "UserRollback" : "UserInterrupt"},
                      {"message", std::string{to_string(asked)} + " requested"}});
@@ -40,26 +38,9 @@ value cancellation_form(cancel_action asked) {
 
 } // namespace
 
-template <class F> void run_service::observers_of(const std::string& thread_id, F&& each) {
-  std::vector<std::shared_ptr<thread_observer>> those;
-  {
-    std::lock_guard lock{mutex_};
-    auto found = observers_.find(thread_id);
-    if (found == observers_.end())
-      return;
-    for (const auto& weak : found->second)
-      if (auto one = weak.lock())
-        those.push_back(std::move(one));
-    if (those.empty())
-      observers_.erase(found);
-  }
-  for (const auto& one : those)
-    each(*one);
-}
-
 // Without an input, when an earlier attempt of the run has left a checkpoint: it goes on there.
 run_input run_service::next_input(const app<>& with, const run_record& run) const {
-  if (run.attempt > 1) {
+  if (run.began_before()) {
     auto newest = with.try_get_state({.thread_id = run.thread_id});
     if (newest && newest->metadata["run_id"] == value(run.run_id))
       return nullptr;
@@ -72,34 +53,46 @@ void run_service::carry_out(const std::shared_ptr<live_run>& hand) {
     std::lock_guard lock{mutex_};
     ++carried_;
   }
-  const auto& run = hand->run;
   hand->started_at = time_text(now());
-  observers_of(run.thread_id, [&](auto& o) {
+  observers_of(hand->thread_id, [&](auto& o) {
     if (o.began)
-      o.began(run);
+      o.began(hand->run);
   });
   try {
-    auto with = graphs_.find(run.graph_id);
-    if (!with)
-      throw error{errc::unknown_graph,
-                  "run " + run.run_id + ": the server has no graph `" + run.graph_id + '`'};
-    auto config = config_of(run);
-    config.control = hand->control;
-    auto input = next_input(*with, run);
-    if (input.get().index() == 0)
-      config.checkpoint_id = run.attempt > 1 ? std::string{} : config.checkpoint_id;
-    hand->stream = with->stream_events(input, config);
-    stream_options options{engine_modes(wire_modes(run.kwargs))};
-    auto parts = hand->stream->read(options);
-    say(*hand, "metadata",
-        to_plain_json(value::map({{"run_id", run.run_id}, {"attempt", run.attempt}})));
-    std::move(parts).on_part([this, hand](stream_part& part) { take_part(*hand, part); },
-                             [this, hand](const result<run_result>& how) { end(hand, how); });
-    if (drains_)
-      hand->control.request_drain();
+    restore_events(*hand);
+    start(hand);
   } catch (const error& e) {
     end(hand, e);
   }
+}
+
+// The run may have been asked to end before it began, or while no server had it.
+void run_service::start(const std::shared_ptr<live_run>& hand) {
+  const auto& run = hand->run;
+  if (run.cancel != cancel_action::none)
+    ask_to_end(*hand, run.cancel);
+  if (hand->cancel != cancel_action::none)
+    return end(hand, error{errc::cancelled, "run " + run.run_id + ": cancelled before it began"});
+  auto with = graphs_.find(run.graph_id);
+  if (!with)
+    throw error{errc::unknown_graph,
+                "run " + run.run_id + ": the server has no graph `" + run.graph_id + '`'};
+  auto config = config_of(run);
+  config.control = hand->control;
+  auto input = next_input(*with, run);
+  if (input.get().index() == 0)
+    config.checkpoint_id = run.began_before() ? std::string{} : config.checkpoint_id;
+  hand->stream = with->stream_events(input, config);
+  stream_options options{engine_modes(wire_modes(run.kwargs))};
+  auto parts = hand->stream->read(options);
+  say(*hand, "metadata",
+      to_plain_json(value::map({{"run_id", run.run_id}, {"attempt", run.attempt}})));
+  std::move(parts).on_part([this, hand](stream_part& part) { take_part(*hand, part); },
+                           [this, hand](const result<run_result>& how) { end(hand, how); });
+  if (drains_)
+    hand->control.request_drain();
+  if (hand->cancel != cancel_action::none || hand->is_abandoned)
+    hand->control.cancel();
 }
 
 void run_service::take_part(live_run& hand, const stream_part& part) {
@@ -113,28 +106,30 @@ void run_service::take_part(live_run& hand, const stream_part& part) {
     say(hand, std::move(name), std::move(data));
 }
 
-// Events of a resumable run are on the disk before a reader has them.
+// Events of a resumable run, and those for readers on other servers, are stored before a reader has
+// them.
 void run_service::say(live_run& hand, std::string name, std::string data) {
-  run_event event{0, name, data};
-  if (!hand.keeps_events)
-    hand.log->append(std::move(name), std::move(data));
-  else {
-    auto seq = ++hand.events;
-    std::vector<document_change> changes{
-      {document_kind::stream_event, event_id(hand.run.run_id, seq),
-       value::map({{"seq", seq}, {"event", name}, {"data", data}})}};
-    if (seq > options_.events_kept_max)
-      changes.push_back({document_kind::stream_event,
-                         event_id(hand.run.run_id, seq - options_.events_kept_max), std::nullopt});
-    documents_->commit(
-      std::move(changes), [log = hand.log, name = std::move(name),
-                           data = std::move(data)](const result<void>& stored) mutable {
-        if (!stored)
-          log_warning("keep an event of a resumable stream: " + stored.error().message());
-        log->append(std::move(name), std::move(data));
-      });
+  if (hand.is_abandoned)
+    return;
+  run_event event{0, std::move(name), std::move(data)};
+  {
+    std::lock_guard lock{hand.events_mutex};
+    event.seq = ++hand.events;
+    if (hand.stores_events) {
+      std::vector<document_change> changes{change_to_event(hand.run_id, event)};
+      if (event.seq > options_.events_kept_max)
+        changes.push_back(removal_of_event(hand.run_id, event.seq - options_.events_kept_max));
+      documents_->commit(std::move(changes),
+                         [log = hand.log, event](const result<void>& stored) mutable {
+                           if (!stored)
+                             log_warning("keep an event of a stream: " + stored.error().message());
+                           log->append(std::move(event));
+                         });
+    } else {
+      hand.log->append(event);
+    }
   }
-  observers_of(hand.run.thread_id, [&](auto& o) {
+  observers_of(hand.thread_id, [&](auto& o) {
     if (o.event)
       o.event(hand.run, event);
   });
@@ -142,17 +137,32 @@ void run_service::say(live_run& hand, std::string name, std::string data) {
 
 void run_service::end(const std::shared_ptr<live_run>& hand, const result<run_result>& how) {
   work_.post([this, hand, how] {
-    try {
-      finish(hand, how);
-    } catch (const std::exception& e) {
-      log_warning("end run " + hand->run.run_id + ": " + e.what()); // a later server takes it up
-      hand->log->close();
-    }
-    std::lock_guard lock{mutex_};
-    hand->stream.reset();
-    if (--carried_ == 0)
-      emptied_.notify_all();
+    auto ended = std::exchange(hand->stream, std::nullopt); // a next attempt has its own
+    try_to_finish(hand, how);
   });
+}
+
+// Until its end is stored, the run is this server's, and no other one takes it up.
+void run_service::try_to_finish(const std::shared_ptr<live_run>& hand,
+                                const result<run_result>& how) {
+  bool is_done = false;
+  try {
+    is_done = finish(hand, how);
+  } catch (const std::exception& e) {
+    log_warning("end run " + hand->run_id + ": " + e.what());
+  }
+  if (!is_done && drains_)
+    is_done = let_go(hand);
+  if (is_done)
+    return put_down();
+  work_.post_at(work_queue::clock::now() + limits::server_end_retry,
+                [this, hand, how] { try_to_finish(hand, how); });
+}
+
+void run_service::put_down() {
+  std::lock_guard lock{mutex_};
+  if (--carried_ == 0)
+    emptied_.notify_all();
 }
 
 bool run_service::has_next(const run_record& run, const result<run_result>& how) const {
@@ -165,86 +175,44 @@ bool run_service::has_next(const run_record& run, const result<run_result>& how)
 }
 
 void run_service::remove_checkpoints(const run_record& run) const {
-  if (const auto& saver = graphs_.machine().saver())
-    saver->delete_for_runs({run.run_id}).value();
+  const auto& saver = graphs_.machine().saver();
+  if (!saver)
+    return;
+  auto removed = saver->delete_for_runs({run.run_id});
+  if (!removed && removed.error().code() != errc::invalid_config)
+    throw removed.error();
+  if (!removed)
+    log_warning("undo run " + run.run_id + ": " + removed.error().message());
 }
 
-void run_service::finish(const std::shared_ptr<live_run>& hand, const result<run_result>& how) {
-  auto run = hand->run;
+// Whether no more is to be done for the run here; else it is tried again.
+bool run_service::finish(const std::shared_ptr<live_run>& hand, const result<run_result>& how) {
   auto asked = hand->cancel.load();
+  if (hand->is_abandoned)
+    return let_go(hand);
+  auto stored = find_run(hand->thread_id, hand->run_id);
+  if (stored && !is_same_claim(hand->run, *stored))
+    return let_go(hand);
   if (!how && how.error().code() == errc::graph_drained && asked == cancel_action::none)
     return leave_for_later(hand);
+  // A former owner stored a step after this server read the thread: from there on, once more.
+  if (!how && how.error().code() == errc::conflict && stored && asked == cancel_action::none
+      && hand->run.attempt > 1 && !drains_ && ++hand->conflicts < commit_tries_max) {
+    carry_out(hand);
+    return true;
+  }
+  auto run = hand->run;
   run.status = status_of_end(how ? nullptr : &how.error(), asked);
   if (asked != cancel_action::none && run.status != run_status::success)
     run.status = run_status::interrupted;
   const bool failed = run.status == run_status::error || run.status == run_status::timeout;
   if (failed) {
     run.error = failure_form(how.error());
-    say(*hand, "error", to_plain_json(run.error));
+    if (!std::exchange(hand->has_said_its_error, true))
+      say(*hand, "error", to_plain_json(run.error));
   }
-  const bool undone = asked == cancel_action::rollback && run.status != run_status::success;
-  if (undone)
+  if (asked == cancel_action::rollback && run.status != run_status::success)
     remove_checkpoints(run);
-  const bool waits = !undone && has_next(run, how);
-  const bool temporary = run.flag("temporary");
-
-  std::shared_ptr<live_run> next;
-  std::int64_t wait_until = 0;
-  for (bool done = false; !done;) {
-    next = nullptr;
-    auto found = documents_->get(document_kind::thread, run.thread_id).value();
-    std::vector<document_change> changes;
-    run.updated_at = time_text(now());
-    bool leaves = undone || !found; // its thread was removed
-    if (leaves || temporary) {
-      changes.push_back({document_kind::run, run.document_id(), std::nullopt});
-      changes.push_back({document_kind::run_place, run.run_id, std::nullopt});
-    } else {
-      changes.push_back({document_kind::run, run.document_id(), run.body()});
-    }
-    if (found) {
-      auto thread = thread_record::of(found->body);
-      std::erase(thread.inflight, run.run_id);
-      if (thread.running == run.run_id)
-        thread.running.clear();
-      thread.status = status_after(run.status, waits, !thread.inflight.empty());
-      thread.error = failed ? run.error
-                     : asked != cancel_action::none && run.status != run_status::success
-                       ? cancellation_form(asked)
-                       : value{};
-      thread.had_runs = true;
-      thread.updated_at = thread.state_updated_at = run.updated_at;
-      auto first = drains_ ? next_run{} : pick_next(line_of(thread), now());
-      wait_until = first.wait_until;
-      if (!first.run_id.empty()) {
-        std::uint64_t revision = 0;
-        auto following = get_run(run.thread_id, first.run_id, &revision);
-        begin_in(thread, following);
-        next = live(following.run_id);
-        if (!next)
-          next = make_live(following);
-        {
-          std::lock_guard lock{mutex_};
-          next->run = following;
-          next->begun = true;
-        }
-        changes.push_back(
-          {document_kind::run, following.document_id(), following.body(), revision});
-      }
-      bool goes = temporary && thread.inflight.empty();
-      changes.push_back({document_kind::thread, run.thread_id,
-                         goes ? std::nullopt : std::optional{thread.body()}, found->revision});
-    }
-    auto committed = documents_->commit_and_wait(std::move(changes));
-    done = bool(committed) || committed.error().code() != errc::conflict;
-    if (done && !committed)
-      log_warning("store the end of run " + run.run_id + ": " + committed.error().message());
-  }
-  if (temporary)
-    if (const auto& saver = graphs_.machine().saver())
-      if (auto gone = saver->delete_thread(run.thread_id); !gone)
-        log_warning("remove the thread of run " + run.run_id + ": " + gone.error().message());
-
   run_outcome outcome{.run = run, .started_at = hand->started_at};
   if (how)
     outcome.values = wire_form(how->value());
@@ -254,6 +222,80 @@ void run_service::finish(const std::shared_ptr<live_run>& hand, const result<run
   outcome.output = failed ? value::map({{"__error__", run.error}})
                    : how  ? output_of(*how, hand->has_values)
                           : outcome.values;
+  return store_end(hand, how, std::move(outcome), asked);
+}
+
+bool run_service::store_end(const std::shared_ptr<live_run>& hand, const result<run_result>& how,
+                            run_outcome outcome, cancel_action asked) {
+  auto& run = outcome.run;
+  const bool undone = asked == cancel_action::rollback && run.status != run_status::success;
+  const bool is_cancelled = asked != cancel_action::none && run.status != run_status::success;
+  const bool waits = !undone && has_next(run, how);
+  const bool is_temporary = run.flag("temporary");
+
+  std::shared_ptr<live_run> next;
+  std::int64_t wait_until = 0;
+  for (;;) {
+    next = nullptr;
+    auto found = find_thread(run.thread_id);
+    std::uint64_t revision = 0;
+    auto stored = find_run(run.thread_id, run.run_id, &revision);
+    if (stored && !is_same_claim(hand->run, *stored))
+      return let_go(hand);
+    std::vector<document_change> changes;
+    run.updated_at = time_text(now());
+    run.followed = stored && stored->followed;
+    run.output = is_temporary && run.followed ? outcome.output : value{};
+    const bool leaves = undone || !found || (is_temporary && !run.followed);
+    if (stored && leaves) {
+      changes.push_back(removal_of(document_kind::run, run.document_id(), revision));
+      changes.push_back(removal_of(document_kind::run_place, run.run_id));
+    } else if (stored) {
+      changes.push_back(change_to(document_kind::run, run.document_id(), run.body(), revision));
+    }
+    if (found) {
+      auto& thread = found->thread;
+      std::erase(thread.inflight, run.run_id);
+      if (thread.running == run.run_id)
+        thread.running.clear();
+      thread.status = status_after(run.status, waits, !thread.inflight.empty());
+      thread.error = !run.error.is_null() ? run.error
+                     : is_cancelled       ? cancellation_form(asked)
+                                          : value{};
+      thread.had_runs = true;
+      thread.updated_at = thread.state_updated_at = run.updated_at;
+      auto first = drains_ ? next_run{} : pick_next(line_of(thread), now());
+      wait_until = first.wait_until;
+      if (!first.run_id.empty()) {
+        std::uint64_t next_revision = 0;
+        auto following = get_run(run.thread_id, first.run_id, &next_revision);
+        begin_in(thread, following);
+        next = make_live(following);
+        changes.push_back(
+          change_to(document_kind::run, following.document_id(), following.body(), next_revision));
+        std::lock_guard lock{mutex_};
+        next->run = following;
+      }
+      bool goes = is_temporary && thread.inflight.empty();
+      changes.push_back(
+        goes ? removal_of(document_kind::thread, run.thread_id, found->revision)
+             : change_to(document_kind::thread, run.thread_id, thread.body(), found->revision));
+    }
+    auto committed = documents_->commit_and_wait(std::move(changes));
+    if (committed)
+      break;
+    if (committed.error().code() != errc::conflict)
+      throw committed.error();
+  }
+  if (next) {
+    std::lock_guard lock{mutex_};
+    next->begun = true;
+  }
+  if (is_temporary)
+    if (const auto& saver = graphs_.machine().saver())
+      if (auto gone = saver->delete_thread(run.thread_id); !gone)
+        log_warning("remove the thread of run " + run.run_id + ": " + gone.error().message());
+  forget_later(run);
   tell_ended(hand, outcome);
   if (next)
     carry_out(next);
@@ -261,27 +303,49 @@ void run_service::finish(const std::shared_ptr<live_run>& hand, const result<run
     advance(run.thread_id);
   if (options_.on_end)
     options_.on_end(outcome);
+  return true;
+}
+
+// Events that no later reader may ask for, and records that were kept for readers elsewhere.
+void run_service::forget_later(const run_record& run) {
+  const bool is_gone = run.flag("temporary");
+  if (run.flag("resumable") ? !is_gone : !run.followed)
+    return;
+  auto when = work_queue::clock::now();
+  if (run.followed)
+    when += limits::server_followed_kept;
+  work_.post_at(when, [this, run] { forget(run); });
+}
+
+void run_service::forget(const run_record& run) {
+  auto changes = removal_of_events(*documents_, run.run_id);
+  if (run.flag("temporary")) {
+    changes.push_back(removal_of(document_kind::run, run.document_id()));
+    changes.push_back(removal_of(document_kind::run_place, run.run_id));
+  }
+  commit_all(*documents_, std::move(changes));
 }
 
 // The server stops: the next one takes the run up where it is.
-void run_service::leave_for_later(const std::shared_ptr<live_run>& hand) {
-  auto run = hand->run;
-  run.status = run_status::pending;
-  run.owner.clear();
-  --run.attempt; // it did not take the server down
-  for (;;) {
-    auto found = documents_->get(document_kind::thread, run.thread_id).value();
-    if (!found)
-      break;
-    auto thread = thread_record::of(found->body);
-    thread.running.clear();
-    auto stored = documents_->commit_and_wait(
-      {{document_kind::run, run.document_id(), run.body()},
-       {document_kind::thread, run.thread_id, thread.body(), found->revision}});
-    if (stored || stored.error().code() != errc::conflict)
-      break;
-  }
+bool run_service::leave_for_later(const std::shared_ptr<live_run>& hand) {
+  without_conflict([&] {
+    auto found = find_thread(hand->thread_id);
+    std::uint64_t revision = 0;
+    auto run = find_run(hand->thread_id, hand->run_id, &revision);
+    if (!found || !run || !is_same_claim(hand->run, *run))
+      return;
+    run->status = run_status::pending;
+    run->owner.clear();
+    --run->attempt; // it did not take the server down
+    ++run->left;
+    found->thread.running.clear();
+    commit_all(
+      *documents_,
+      {change_to(document_kind::run, run->document_id(), run->body(), revision),
+       change_to(document_kind::thread, hand->thread_id, found->thread.body(), found->revision)});
+  });
   hand->log->close(); // its readers come back to the next server
+  return true;
 }
 
 void run_service::tell_ended(const std::shared_ptr<live_run>& hand, const run_outcome& outcome) {
@@ -289,13 +353,19 @@ void run_service::tell_ended(const std::shared_ptr<live_run>& hand, const run_ou
   std::vector<std::function<void(const run_outcome&)>> waiting;
   {
     std::lock_guard lock{mutex_};
+    if (hand->outcome)
+      return;
     hand->outcome = outcome;
     waiting.swap(hand->waiting);
-    live_.erase(outcome.run.run_id);
+    recent_.push_front(outcome);
+    if (recent_.size() > limits::server_recent_ends_max)
+      recent_.pop_back();
+    if (auto found = live_.find(hand->run_id); found != live_.end() && found->second == hand)
+      live_.erase(found);
   }
   for (const auto& then : waiting)
     then(outcome);
-  observers_of(outcome.run.thread_id, [&](auto& o) {
+  observers_of(hand->thread_id, [&](auto& o) {
     if (o.ended)
       o.ended(outcome);
   });

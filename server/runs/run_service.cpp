@@ -5,32 +5,19 @@
 #include "server/edge/refusal.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/run_rules.hpp"
-#include "server/rules/state_forms.hpp"
-#include "server/rules/wire_form.hpp"
+#include "server/runs/document_changes.hpp"
 #include "server/runs/live_run.hpp"
+#include "server/runs/stored_events.hpp"
 
 #include <troupe/server/limits.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace troupe::server {
 
 namespace {
-
-constexpr int commit_tries_max = 32; // of a change that others make at the same time
-
-std::string event_prefix(const std::string& run_id) {
-  return run_id + '/';
-}
-
-document_change put(document_kind kind, std::string id, value body,
-                    std::optional<std::uint64_t> expected = std::nullopt) {
-  return {kind, std::move(id), std::move(body), expected};
-}
-document_change removal(document_kind kind, std::string id) {
-  return {kind, std::move(id), std::nullopt};
-}
 
 value with_members(const value& base, const value& over) {
   auto out = base;
@@ -39,27 +26,13 @@ value with_members(const value& base, const value& over) {
   return out;
 }
 
-refusal no_run(const std::string& run_id) {
-  return {404, "Run " + run_id + " not found"};
-}
 work_queue::clock::time_point time_point_of(std::int64_t micros) {
   return work_queue::clock::time_point{std::chrono::microseconds{micros}};
 }
 
-// Does `change` until no other change came between its reads and its commit.
-template <class F> auto without_conflict(F&& change) {
-  for (int tries = 1;; ++tries) {
-    try {
-      return change();
-    } catch (const error& e) {
-      if (e.code() != errc::conflict || tries == commit_tries_max)
-        throw;
-    }
-  }
-}
-
-void commit(document_store& documents, std::vector<document_change> changes) {
-  documents.commit_and_wait(std::move(changes)).value();
+template <class Clock> std::int64_t micros_now() {
+  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch())
+    .count();
 }
 
 } // namespace
@@ -71,15 +44,31 @@ run_service::run_service(graph_set& graphs, std::shared_ptr<document_store> docu
     options_{std::move(options)},
     work_{options_.threads} {
   if (!options_.now)
-    options_.now = [] {
-      return std::chrono::duration_cast<std::chrono::microseconds>(
-               std::chrono::system_clock::now().time_since_epoch())
-        .count();
-    };
+    options_.now = micros_now<std::chrono::system_clock>;
+  if (!options_.steady_now)
+    options_.steady_now = micros_now<std::chrono::steady_clock>;
+  if (!documents_->is_shared())
+    return;
+  watch_documents();
+  lease_ = std::make_unique<server_lease>(
+    documents_, lease_options{options_.server_id, options_.steady_now, options_.has_lease_thread},
+    lease_callbacks{.lost = [this] { abandon_all(); },
+                    .runs_may_be_free = [this] { sweep_soon(); }});
 }
 
 run_service::~run_service() {
-  drain(limits::server_drain_wait);
+  if (!drain(limits::server_drain_wait)) {
+    abandon_all();
+    std::unique_lock lock{mutex_};
+    emptied_.wait(lock, [this] { return carried_ == 0; });
+  }
+  watches_.clear();
+  if (lease_)
+    lease_->stop();
+}
+
+std::string run_service::owner_id() const {
+  return lease_ ? lease_->id() : options_.server_id;
 }
 
 // ---- records
@@ -92,14 +81,22 @@ run_service::find_thread(const std::string& thread_id) const {
   return read_thread{thread_record::of(found->body), found->revision};
 }
 
-run_record run_service::get_run(const std::string& thread_id, const std::string& run_id,
-                                std::uint64_t* revision) const {
+std::optional<run_record> run_service::find_run(const std::string& thread_id,
+                                                const std::string& run_id,
+                                                std::uint64_t* revision) const {
   auto found = documents_->get(document_kind::run, thread_id + '/' + run_id).value();
   if (!found)
-    throw no_run(run_id);
+    return std::nullopt;
   if (revision)
     *revision = found->revision;
   return run_record::of(found->body);
+}
+
+run_record run_service::get_run(const std::string& thread_id, const std::string& run_id,
+                                std::uint64_t* revision) const {
+  if (auto found = find_run(thread_id, run_id, revision))
+    return *found;
+  throw refusal{404, "Run " + run_id + " not found"};
 }
 
 // The runs of the line that wait, with their times.
@@ -113,7 +110,7 @@ std::vector<waiting_run> run_service::line_of(const thread_record& thread) const
 
 void run_service::begin_in(thread_record& thread, run_record& run) {
   run.status = run_status::running;
-  run.owner = options_.server_id;
+  run.owner = owner_id();
   ++run.attempt;
   run.updated_at = time_text(now());
   thread.running = run.run_id;
@@ -152,7 +149,9 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
     auto thread = found ? found->thread
                         : thread_record{.thread_id = id,
                                         .created_at = time_text(time),
-                                        .state_updated_at = time_text(time)};
+                                        .state_updated_at = time_text(time),
+                                        .ttl_minutes = options_.thread_ttl_minutes,
+                                        .ttl_strategy = options_.thread_ttl_strategy};
     auto effect = on_arrival(request.strategy, !thread.inflight.empty());
     if (effect.is_refused)
       throw refusal{409, "Thread is already running a task. Wait for it to finish or choose a "
@@ -173,17 +172,19 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
         other.cancel = effect.others;
         if (other_id == thread.running) {
           cancelled = other_id;
-          changes.push_back(put(document_kind::run, other.document_id(), other.body(), revision));
+          changes.push_back(
+            change_to(document_kind::run, other.document_id(), other.body(), revision));
           continue;
         }
         std::erase(thread.inflight, other_id);
         other.status = run_status::interrupted;
         dropped.push_back(other);
         if (effect.others == cancel_action::rollback) {
-          changes.push_back(removal(document_kind::run, other.document_id()));
-          changes.push_back(removal(document_kind::run_place, other_id));
+          changes.push_back(removal_of(document_kind::run, other.document_id()));
+          changes.push_back(removal_of(document_kind::run_place, other_id));
         } else {
-          changes.push_back(put(document_kind::run, other.document_id(), other.body(), revision));
+          changes.push_back(
+            change_to(document_kind::run, other.document_id(), other.body(), revision));
         }
       }
     auto waiting = thread.running.empty() ? line_of(thread) : std::vector<waiting_run>{};
@@ -205,11 +206,12 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
       hand->run = as_stored;
       hand->begun = starts;
     }
-    changes.push_back(put(document_kind::thread, id, thread.body(), found ? found->revision : 0));
-    changes.push_back(put(document_kind::run, run.document_id(), as_stored.body(), 0));
     changes.push_back(
-      put(document_kind::run_place, run.run_id, value::map({{"thread_id", id}}), 0));
-    commit(*documents_, std::move(changes));
+      change_to(document_kind::thread, id, thread.body(), found ? found->revision : 0));
+    changes.push_back(change_to(document_kind::run, run.document_id(), as_stored.body(), 0));
+    changes.push_back(
+      change_to(document_kind::run_place, run.run_id, value::map({{"thread_id", id}}), 0));
+    commit_all(*documents_, std::move(changes));
   };
   try {
     without_conflict(accept);
@@ -222,11 +224,8 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
   for (const auto& other : dropped)
     if (auto one = live(other.run_id))
       tell_ended(one, {other});
-  if (auto one = cancelled.empty() ? nullptr : live(cancelled)) {
-    one->cancel = request.strategy == double_texting::rollback ? cancel_action::rollback
-                                                               : cancel_action::interrupt;
-    one->control.cancel();
-  }
+  if (auto one = cancelled.empty() ? nullptr : live(cancelled))
+    ask_to_end(*one, on_arrival(request.strategy, true).others);
   if (starts)
     carry_out(hand);
   else
@@ -257,8 +256,9 @@ void run_service::advance(const std::string& thread_id) {
     auto hand = live(run.run_id);
     if (!hand)
       hand = make_live(run);
-    commit(*documents_, {put(document_kind::thread, thread_id, thread.body(), found->revision),
-                         put(document_kind::run, run.document_id(), run.body(), revision)});
+    commit_all(*documents_,
+               {change_to(document_kind::thread, thread_id, thread.body(), found->revision),
+                change_to(document_kind::run, run.document_id(), run.body(), revision)});
     std::lock_guard lock{mutex_};
     hand->run = run;
     hand->begun = true;
@@ -289,7 +289,8 @@ bool run_service::cancel(const std::string& thread_id, const std::string& run_id
     run.cancel = action;
     run.updated_at = time_text(now());
     if (thread.running == run_id) {
-      commit(*documents_, {put(document_kind::run, run.document_id(), run.body(), revision)});
+      commit_all(*documents_,
+                 {change_to(document_kind::run, run.document_id(), run.body(), revision)});
       return true;
     }
     std::erase(thread.inflight, run_id);
@@ -297,26 +298,24 @@ bool run_service::cancel(const std::string& thread_id, const std::string& run_id
     thread.status = thread.inflight.empty() ? thread_status::idle : thread_status::busy;
     thread.updated_at = run.updated_at;
     std::vector<document_change> changes{
-      put(document_kind::thread, thread_id, thread.body(), found->revision)};
+      change_to(document_kind::thread, thread_id, thread.body(), found->revision)};
     if (action == cancel_action::rollback) {
-      changes.push_back(removal(document_kind::run, run.document_id()));
-      changes.push_back(removal(document_kind::run_place, run_id));
+      changes.push_back(removal_of(document_kind::run, run.document_id()));
+      changes.push_back(removal_of(document_kind::run_place, run_id));
     } else {
-      changes.push_back(put(document_kind::run, run.document_id(), run.body(), revision));
+      changes.push_back(change_to(document_kind::run, run.document_id(), run.body(), revision));
     }
-    commit(*documents_, std::move(changes));
+    commit_all(*documents_, std::move(changes));
     ended = run;
     return true;
   });
   auto hand = live(run_id);
   if (!is_known || !hand)
     return is_known;
-  if (ended) {
+  if (ended)
     tell_ended(hand, {*ended});
-    return true;
-  }
-  hand->cancel = action;
-  hand->control.cancel();
+  else
+    ask_to_end(*hand, action); // another server watches the run's record
   return true;
 }
 
@@ -325,168 +324,52 @@ void run_service::remove(const std::string& thread_id, const std::string& run_id
   if (!is_over(run.status) && cancel(thread_id, run_id, cancel_action::rollback))
     return; // it goes with its end
   remove_checkpoints(run);
-  std::vector<document_change> changes{removal(document_kind::run, run.document_id()),
-                                       removal(document_kind::run_place, run_id)};
-  for (const auto& event :
-       documents_->search({.kind = document_kind::stream_event, .id_prefix = event_prefix(run_id)})
-         .value()
-         .documents)
-    changes.push_back(removal(document_kind::stream_event, event.id));
-  commit(*documents_, std::move(changes));
+  std::vector<document_change> changes{removal_of(document_kind::run, run.document_id()),
+                                       removal_of(document_kind::run_place, run_id)};
+  std::ranges::move(removal_of_events(*documents_, run_id), std::back_inserter(changes));
+  commit_all(*documents_, std::move(changes));
 }
 
-bool run_service::remove_thread(const std::string& thread_id) {
+bool run_service::remove_thread(const std::string& thread_id,
+                                std::optional<std::uint64_t> expected) {
   auto found = find_thread(thread_id);
   if (!found)
     return false;
-  std::vector<document_change> changes{removal(document_kind::thread, thread_id)};
+  std::vector<document_change> changes{removal_of(document_kind::thread, thread_id, expected)};
   std::vector<std::string> ids;
   for (const auto& one :
        documents_->search({.kind = document_kind::run, .id_prefix = thread_id + '/'})
          .value()
          .documents) {
-    changes.push_back(removal(document_kind::run, one.id));
+    changes.push_back(removal_of(document_kind::run, one.id));
     ids.push_back(one.id.substr(thread_id.size() + 1));
   }
   for (const auto& id : ids) {
-    changes.push_back(removal(document_kind::run_place, id));
-    for (const auto& event :
-         documents_->search({.kind = document_kind::stream_event, .id_prefix = event_prefix(id)})
-           .value()
-           .documents)
-      changes.push_back(removal(document_kind::stream_event, event.id));
+    changes.push_back(removal_of(document_kind::run_place, id));
+    std::ranges::move(removal_of_events(*documents_, id), std::back_inserter(changes));
   }
-  commit(*documents_, std::move(changes));
+  commit_all(*documents_, std::move(changes));
   for (const auto& id : ids)
     if (auto hand = live(id)) {
-      hand->cancel = cancel_action::rollback;
-      hand->control.cancel();
+      ask_to_end(*hand, cancel_action::rollback);
+      look_soon(id); // readers of one that does not run here learn that it is gone
     }
   if (const auto& saver = graphs_.machine().saver())
     saver->delete_thread(thread_id).value();
   return true;
 }
 
-// ---- readers
-
-std::shared_ptr<void> run_service::read(const std::string& thread_id, const std::string& run_id,
-                                        std::optional<std::uint64_t> after, event_reader reader) {
-  if (auto hand = live(run_id); hand && hand->run.thread_id == thread_id)
-    return hand->log->read(std::move(reader), after);
-  auto run = get_run(thread_id, run_id);
-  if (after && run.flag("resumable"))
-    for (const auto& one :
-         documents_
-           ->search({.kind = document_kind::stream_event, .id_prefix = event_prefix(run_id)})
-           .value()
-           .documents) {
-      auto seq = static_cast<std::uint64_t>(one.body["seq"].as_int());
-      if (seq > *after)
-        reader.event({seq, std::string{one.body["event"].as_string()},
-                      std::string{one.body["data"].as_string()}});
-    }
-  if (reader.end)
-    reader.end();
-  return nullptr;
-}
-
-void run_service::when_ended(const std::string& thread_id, const std::string& run_id,
-                             std::function<void(const run_outcome&)> then) {
-  std::optional<run_outcome> over;
-  {
-    std::lock_guard lock{mutex_};
-    auto found = live_.find(run_id);
-    if (found != live_.end() && found->second->run.thread_id == thread_id) {
-      if (!found->second->outcome) {
-        found->second->waiting.push_back(std::move(then));
-        return;
-      }
-      over = found->second->outcome;
-    }
-  }
-  if (!over) {
-    over = run_outcome{get_run(thread_id, run_id)};
-    if (!over->run.error.is_null())
-      over->output = value::map({{"__error__", over->run.error}});
-    else if (auto with = graphs_.find(over->run.graph_id))
-      over->output = wire_form(with->get_state({.thread_id = thread_id}).values);
-  }
-  then(*over);
-}
-
-std::shared_ptr<void> run_service::observe(const std::string& thread_id, thread_observer observer) {
-  auto one = std::make_shared<thread_observer>(std::move(observer));
-  std::lock_guard lock{mutex_};
-  auto& list = observers_[thread_id];
-  std::erase_if(list, [](const auto& weak) { return weak.expired(); });
-  list.push_back(one);
-  return one;
-}
-
-// ---- the beginning and the end of a server
-
-void run_service::recover() {
-  std::vector<std::string> threads;
-  for (auto status : {run_status::running, run_status::pending})
-    for (const auto& one :
-         documents_
-           ->search({.kind = document_kind::run, .equal = {{"status", value(to_string(status))}}})
-           .value()
-           .documents)
-      threads.push_back(std::string{one.body["thread_id"].as_string()});
-  std::ranges::sort(threads);
-  threads.erase(std::ranges::unique(threads).begin(), threads.end());
-  for (const auto& id : threads) {
-    std::optional<run_record> given_up;
-    without_conflict([&] {
-      given_up.reset();
-      auto found = find_thread(id);
-      if (!found || found->thread.running.empty())
-        return;
-      auto& thread = found->thread;
-      std::uint64_t revision = 0;
-      auto run = get_run(id, thread.running, &revision);
-      thread.running.clear();
-      run.owner.clear();
-      run.status = run_status::pending;
-      if (run.attempt >= options_.attempts_max) {
-        run.status = run_status::error;
-        run.error = value::map(
-          {{"error", "RunGivenUp"},
-           {"message", "the server ended " + std::to_string(run.attempt)
-                         + " times while this run was running (server_run_attempts_max)"}});
-        std::erase(thread.inflight, run.run_id);
-        thread.error = run.error;
-        thread.status = thread.inflight.empty() ? thread_status::error : thread_status::busy;
-        given_up = run;
-      }
-      commit(*documents_, {put(document_kind::thread, id, thread.body(), found->revision),
-                           put(document_kind::run, run.document_id(), run.body(), revision)});
-    });
-    if (given_up)
-      log_warning("run " + given_up->run_id + " of thread " + id + ": given up after "
-                  + std::to_string(given_up->attempt) + " attempts");
-    advance(id);
-  }
-}
-
-bool run_service::drain(std::chrono::milliseconds at_most) {
-  drains_ = true;
-  std::unique_lock lock{mutex_};
-  for (const auto& [id, hand] : live_)
-    hand->control.request_drain();
-  return emptied_.wait_for(lock, at_most, [this] { return carried_ == 0; });
-}
-
-std::size_t run_service::running() const {
-  std::lock_guard lock{mutex_};
-  return carried_;
-}
+// ---- runs in hand
 
 std::shared_ptr<run_service::live_run> run_service::live(const std::string& run_id) const {
   std::lock_guard lock{mutex_};
   auto found = live_.find(run_id);
   return found == live_.end() ? nullptr : found->second;
+}
+
+bool run_service::has_begun(const live_run& hand) const {
+  std::lock_guard lock{mutex_};
+  return hand.begun;
 }
 
 std::shared_ptr<run_service::live_run> run_service::make_live(const run_record& run) {

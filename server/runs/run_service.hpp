@@ -7,6 +7,16 @@
 //    them. Both change in the commit that changes the run, and only if the thread is as it was
 //    read. So at most one run of a thread is running, on any number of servers.
 //  - the log of a run is closed after the commit of its end.
+//  - servers that share a database: the record of a running run names its owner. Only the owner
+//    stores its end, in a commit that fails when the run has another owner or attempt. A run whose
+//    owner has no lease any more (server_lease.hpp) begins again, by a commit that succeeds on one
+//    server.
+//  - what a server wants of a run elsewhere is in the run's record: `cancel`, `followed`. The owner
+//    watches it. The log of a run elsewhere is fed from its stored events.
+//
+// Sources: run_service.cpp (new runs, ends that are asked for), run_carrying.cpp (a run from its
+// first part to its end), run_following.cpp (readers, runs elsewhere), run_recovery.cpp (servers
+// that begin, stop or die).
 #pragma once
 
 #include "server/documents/document_store.hpp"
@@ -15,6 +25,7 @@
 #include "server/rules/run_rules.hpp"
 #include "server/runs/event_log.hpp"
 #include "server/runs/graph_set.hpp"
+#include "server/runs/server_lease.hpp"
 #include "server/runs/work_queue.hpp"
 
 #include <troupe/run_stream.hpp>
@@ -23,12 +34,14 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace troupe::server {
@@ -56,6 +69,11 @@ struct run_service_options {
   std::size_t events_kept_max = limits::server_run_events_max;
   std::size_t threads = limits::server_run_threads;
   std::function<std::int64_t()> now = {}; ///< microseconds since 1970; empty: the system's clock
+  /// The time to live of threads that runs make; nullopt: they stay.
+  std::optional<double> thread_ttl_minutes = {};
+  std::string thread_ttl_strategy = "delete";
+  std::function<std::int64_t()> steady_now = {}; ///< of the lease; empty: the system's
+  bool has_lease_thread = true;                  ///< false: the test calls look_at_servers()
   /// After the commit of a run's end, on a thread of the service; it may block.
   std::function<void(const run_outcome& outcome)> on_end = {};
 };
@@ -66,7 +84,8 @@ public:
               run_service_options options);
   run_service(const run_service&) = delete;
   run_service& operator=(const run_service&) = delete;
-  /// Runs in flight are drained; a later server takes them up again.
+  /// Runs in flight are drained; a later server takes them up again. Those that are still in a step
+  /// after limits::server_drain_wait are given up here, without a trace in the documents.
   ~run_service();
 
   /// A new run on a thread. `watch` is called with its log before it can begin.
@@ -83,27 +102,39 @@ public:
   bool cancel(const std::string& thread_id, const std::string& run_id, cancel_action action);
 
   /// The events of a run: those after `after`, where they are kept, and those to come. A run that
-  /// is over and was not resumable has none. Errors: throws refusal{404} for an unknown run.
+  /// is over and was not resumable has none. A run on another server is followed: all events of a
+  /// resumable run, and those of another run after its server learned of the first reader elsewhere
+  /// (from the first one on within limits::server_join_grace of its begin).
+  /// Errors: throws refusal{404} for an unknown run.
   std::shared_ptr<void> read(const std::string& thread_id, const std::string& run_id,
                              std::optional<std::uint64_t> after, event_reader reader);
 
-  /// Calls `then` once when the run is over; at once when it is already.
+  /// Calls `then` once when the run is over; at once when it is already. A run that left no record
+  /// is known for limits::server_recent_ends_max ends of runs.
   /// Errors: throws refusal{404} for an unknown run.
   void when_ended(const std::string& thread_id, const std::string& run_id,
                   std::function<void(const run_outcome&)> then);
 
   /// Ends a run that is in flight, and removes it and its checkpoints.
   void remove(const std::string& thread_id, const std::string& run_id);
-  /// Ends the runs of a thread, and removes the thread with all it has. False: there is none.
-  bool remove_thread(const std::string& thread_id);
+  /// Ends the runs of a thread, and removes the thread with all it has. False: the thread is
+  /// unknown. Errors: throws error: storage codes; conflict when its document has another revision
+  /// than
+  ///         `expected`.
+  bool remove_thread(const std::string& thread_id,
+                     std::optional<std::uint64_t> expected = std::nullopt);
 
   /// Does this soon, on a thread that may block.
   void later(std::function<void()> work) { work_.post(std::move(work)); }
 
   std::shared_ptr<void> observe(const std::string& thread_id, thread_observer observer);
 
-  /// Takes up what servers that are gone left running or pending. Call it once at the start.
+  /// Takes up what servers that are gone left running or pending. Call it once at the start. On
+  /// documents that are not shared, no other server lives. Else the lease decides, and later ends
+  /// of servers are noticed, too.
   void recover();
+  /// One look of the lease, where options.has_lease_thread is false.
+  void look_at_servers();
   /// Stops running runs at the end of their step, so that the next server takes them up. Returns
   /// whether all have stopped.
   /// Blocks: at most this long.
@@ -120,27 +151,65 @@ private:
   };
 
   // ---- records
+  std::string owner_id() const;
   std::optional<read_thread> find_thread(const std::string& thread_id) const;
+  std::optional<run_record> find_run(const std::string& thread_id, const std::string& run_id,
+                                     std::uint64_t* revision = nullptr) const;
   run_record get_run(const std::string& thread_id, const std::string& run_id,
                      std::uint64_t* revision = nullptr) const;
   std::vector<waiting_run> line_of(const thread_record& thread) const;
   void begin_in(thread_record& thread, run_record& run);
 
-  // ---- carrying out
+  // ---- runs in hand
   std::shared_ptr<live_run> live(const std::string& run_id) const;
   std::shared_ptr<live_run> make_live(const run_record& run);
-  void start(const std::shared_ptr<live_run>& run);
+  bool has_begun(const live_run& hand) const;
+
+  // ---- carrying out
   void carry_out(const std::shared_ptr<live_run>& run);
+  void start(const std::shared_ptr<live_run>& run);
   run_input next_input(const app<>& with, const run_record& run) const;
   void take_part(live_run& run, const stream_part& part);
   void say(live_run& run, std::string name, std::string data);
   void end(const std::shared_ptr<live_run>& run, const result<run_result>& how);
-  void finish(const std::shared_ptr<live_run>& run, const result<run_result>& how);
-  void leave_for_later(const std::shared_ptr<live_run>& run);
+  void try_to_finish(const std::shared_ptr<live_run>& run, const result<run_result>& how);
+  bool finish(const std::shared_ptr<live_run>& run, const result<run_result>& how);
+  bool store_end(const std::shared_ptr<live_run>& run, const result<run_result>& how,
+                 run_outcome outcome, cancel_action asked);
+  bool leave_for_later(const std::shared_ptr<live_run>& run);
+  void put_down();
   void advance(const std::string& thread_id);
   void tell_ended(const std::shared_ptr<live_run>& run, const run_outcome& outcome);
   bool has_next(const run_record& run, const result<run_result>& how) const;
   void remove_checkpoints(const run_record& run) const;
+  void forget_later(const run_record& run);
+  void forget(const run_record& run);
+
+  // ---- readers, and runs elsewhere
+  void look_soon(const std::string& run_id);
+  void look_at(const std::string& run_id);
+  void obey(live_run& run, const run_record& mine, const std::optional<run_record>& stored);
+  void follow(const std::shared_ptr<live_run>& run, const run_record& stored,
+              std::uint64_t revision);
+  void ask_to_end(live_run& run, cancel_action how);
+  void abandon(live_run& run);
+  bool let_go(const std::shared_ptr<live_run>& run);
+  void store_events_of(live_run& run);
+  void restore_events(live_run& run);
+  void read_stored_events(live_run& run);
+  void prepare_reader(live_run& run);
+  run_outcome recent_outcome(const std::string& thread_id, const std::string& run_id) const;
+  run_outcome outcome_of(const run_record& run, bool has_just_ended) const;
+  void watch_documents();
+
+  // ---- servers that begin, stop or die
+  bool has_lost_its_owner(const run_record& run) const;
+  std::vector<std::string> threads_to_look_at() const;
+  void take_up_dead_run(const std::string& thread_id);
+  void give_up(const run_record& run);
+  void sweep();
+  void sweep_soon();
+  void abandon_all();
 
   template <class F> void observers_of(const std::string& thread_id, F&& each);
 
@@ -153,10 +222,15 @@ private:
   std::unordered_map<std::string, std::vector<std::weak_ptr<thread_observer>>> observers_;
   std::atomic<bool> drains_ = false;
   std::condition_variable emptied_;
-  std::size_t carried_ = 0; // runs that the engine has
+  std::size_t carried_ = 0;        // runs that the engine has, or whose end is not stored yet
+  std::deque<run_outcome> recent_; // the last ends, of which some left no record
+  std::unordered_set<std::string> looked_at_soon_; // ids of runs
+  std::atomic<bool> sweeps_soon_ = false;
+  std::atomic<bool> has_left_ = false;
 
-  std::shared_ptr<void> watch_; // of changes by other servers
-  work_queue work_;             // the last member: its threads use all others
+  std::unique_ptr<server_lease> lease_; // null unless the documents are shared
+  work_queue work_;                     // its threads use all above
+  std::vector<std::shared_ptr<void>> watches_;
 };
 
 } // namespace troupe::server

@@ -13,7 +13,7 @@
 
 namespace troupe::server {
 
-/// Thread: post() and post_at() on any. Work may block for a while. What it throws is logged.
+/// Thread: post() and post_at() on any. Work may block for a while. An exception of it is logged.
 class work_queue {
 public:
   using clock = std::chrono::system_clock;

@@ -106,6 +106,7 @@ struct shared_admission_bench {
   /// The next order: a body that waits at its gate.
   void order(std::uint64_t run = 1) {
     detail::task_scope task;
+    task.identify("t", "waits:t");
     task.run = std::make_shared<run_shared>();
     task.run->plan = plan;
     task.node = &plan->nodes[plan->find_node("waits")];

@@ -178,6 +178,16 @@ BOOST_AUTO_TEST_CASE(a_steady_beat_comes_between_pieces_that_follow_each_other) 
   client.hear("0\r\n\r\n");
 }
 
+BOOST_AUTO_TEST_CASE(a_request_that_came_before_the_last_answer_is_answered) {
+  waiting_server server;
+  raw_client client{server.port()};
+  client.say(std::string{get_request} + get_request + get_request);
+  for (int status : {201, 202, 204}) {
+    server.next().second.send({.status = status});
+    BOOST_TEST(client.hear("\r\n\r\n").starts_with("HTTP/1.1 " + std::to_string(status)));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_request_for_the_head_gets_no_body) {
   waiting_server server;
   raw_client client{server.port()};

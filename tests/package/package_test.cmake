@@ -56,3 +56,18 @@ expect_not_loaded("${troupe}" "${beyond_core}|sqlite3|edit")
 run("${troupe}" --help)
 run("${troupe}" chat --help)
 run("${troupe}" worker --help)
+
+# A new project builds, passes its test, and is served with the file that it brings.
+run("${troupe}" new "${work}/demo")
+run(${CMAKE_COMMAND} -G Ninja -S "${work}/demo" -B "${work}/demo/build"
+    "-DCMAKE_PREFIX_PATH=${work}/prefix" "-DCMAKE_CXX_COMPILER=${cxx}")
+run(${CMAKE_COMMAND} --build "${work}/demo/build")
+run(${CMAKE_CTEST_COMMAND} --test-dir "${work}/demo/build" --output-on-failure)
+run("${troupe}" run "${work}/demo/build/libagent.so:agent"
+    --input [[{"messages": [{"role": "user", "content": "Hello"}]}]])
+run(sh -c "cd '${work}/demo' && { timeout 60 '${troupe}' serve --in-memory --listen 127.0.0.1:0 > served & }
+  tries=0
+  until grep -q 'serving 1 graphs at' served; do
+    tries=$((tries + 1)); [ $tries -lt 300 ] || exit 1; sleep 0.1
+  done
+  kill -TERM $! && wait $!")

@@ -16,14 +16,6 @@ GRAPHS = ["plain", "approval", "fanout", "chat", "nested", "slow", "fail", "type
 
 # Why some exchanges differ -> their names.
 DIFFERS = {
-    "the paths are not there yet: metrics, OpenAPI, documentation, MCP, A2A": """
-        005-system-metrics 006-system-metrics-json 007-system-openapi 008-system-docs
-        578-mcp-initialize 579-mcp-initialized 580-mcp-tools-list 581-mcp-tools-call
-        582-mcp-tools-call-unknown 583-mcp-tools-call-fail 584-mcp-ping 585-mcp-unknown-method
-        586-mcp-bad-json 587-mcp-bad-accept 588-mcp-get 591-a2a-agent-card
-        592-a2a-agent-card-root 593-a2a-agent-card-by-graph-name 594-a2a-message-send 595-a2a-tasks-get
-        596-a2a-message-stream 597-a2a-unknown-method 598-a2a-graph-without-messages
-    """,
     "titles and defaults of Python types in schemas": """
         050-assistants-schemas-typed 051-assistants-schemas-plain 053-assistants-subgraphs 054-assistants-subgraphs-recurse
         055-assistants-subgraphs-namespace

@@ -1,4 +1,5 @@
 // troupe: runs graphs and shows what was kept of their runs.
+#include "graph/nearest_name.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/failure.hpp"
@@ -7,29 +8,13 @@
 
 #include <algorithm>
 #include <iostream>
-#include <numeric>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace {
 
 namespace cli = troupe::cli;
-
-// How many letters are added, left out or changed between two words.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0u);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    auto above_left = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      auto changed = above_left + (a[i - 1] == b[j - 1] ? 0 : 1);
-      above_left = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, changed});
-    }
-  }
-  return row[b.size()];
-}
 
 bool is_command(const CLI::App& app, const std::string& word) {
   auto known = app.get_subcommands([](const CLI::App*) { return true; });
@@ -37,15 +22,14 @@ bool is_command(const CLI::App& app, const std::string& word) {
 }
 
 troupe::error unknown_command(const CLI::App& app, const std::string& word) {
-  std::string list, nearest;
-  std::size_t best = 3; // letters that differ, at most
-  for (const auto* known : app.get_subcommands([](const CLI::App*) { return true; })) {
+  std::string list;
+  std::vector<std::string_view> names;
+  auto all = app.get_subcommands([](const CLI::App*) { return true; });
+  for (const auto* known : all) {
     list += (list.empty() ? "" : ", ") + known->get_name();
-    if (auto far = distance(word, known->get_name()); far < best) {
-      best = far;
-      nearest = known->get_name();
-    }
+    names.push_back(known->get_name());
   }
+  std::string nearest{troupe::nearest_name(word, names)};
   auto known = nearest.empty() ? "commands are " + list : "did you mean " + nearest + "?";
   return {troupe::errc::invalid_config, "unknown command: " + cli::one_line(word) + ": " + known
                                           + "; --help lists commands and flags"};
@@ -70,6 +54,7 @@ int troupe_main(int argc, char** argv, cli::chosen_command& chosen) {
   cli::add_store(app, chosen);
   cli::add_mcp(app, chosen);
   cli::add_serve(app, chosen);
+  cli::add_new(app, chosen);
   cli::add_worker(app, chosen);
   cli::add_cluster(app, chosen);
   if (argc < 2) {

@@ -20,6 +20,22 @@ inline constexpr std::chrono::milliseconds server_webhook_timeout{30'000}; // of
 // of them are kept for that.
 inline constexpr std::chrono::milliseconds server_join_grace{300};
 inline constexpr std::size_t server_join_events_max = 1000;
+// Servers that share a database. A server shows that it lives so often; one that did not for the
+// lease time is dead for the others, which take its runs up: within 5 s after its death.
+inline constexpr std::chrono::milliseconds server_lease_renewal{1000};
+inline constexpr std::chrono::milliseconds server_lease{2500};
+// All runs in flight are looked at when a server is gone, and at least so often.
+inline constexpr std::chrono::milliseconds server_runs_look{30'000};
+// Numbers of events that a takeover leaves out, for a former owner that may still store some.
+inline constexpr std::uint64_t server_run_events_gap = 1'000'000;
+inline constexpr std::size_t server_events_read = 100; // that a follower reads at once
+// A run that another server followed leaves its last events, and the record of a stateless run, for
+// so long after its end.
+inline constexpr std::chrono::milliseconds server_followed_kept{60'000};
+// Ends of runs that a server remembers, so that a caller who asks at once for one gets it.
+inline constexpr std::size_t server_recent_ends_max = 256;
+// The end of a run that could not be stored is stored again after so long.
+inline constexpr std::chrono::milliseconds server_end_retry{500};
 // A server that stops waits so long for its running runs to reach the end of a step.
 inline constexpr std::chrono::milliseconds server_drain_wait{10'000};
 inline constexpr std::chrono::milliseconds server_heartbeat{5000}; // of streams and waits, steadily
@@ -46,5 +62,14 @@ inline constexpr std::size_t server_jwks_bytes_max = 1u << 20;          // of a 
 inline constexpr std::chrono::seconds server_jwks_kept{600};            // keys that were fetched
 inline constexpr std::chrono::seconds server_jwks_retry{30};            // between two fetches
 inline constexpr std::chrono::milliseconds server_jwks_timeout{5000};   // of a fetch
+inline constexpr std::size_t server_config_bytes_max = 1u << 20; // of troupe.json and an env file
+inline constexpr std::size_t server_secret_bytes_max = 4096; // of a file with a secret of tokens
+inline constexpr std::size_t server_webhook_url_bytes_max = 4096;
+// Between two looks for threads and items whose time is over.
+inline constexpr std::chrono::milliseconds server_sweep_interval{300'000};
+inline constexpr std::chrono::milliseconds server_sweep_interval_min{1000};
+inline constexpr std::chrono::milliseconds server_sweep_interval_max{8'640'000'000};
+inline constexpr std::size_t server_sweep_page = 500; // threads that a look reads at once
+inline constexpr double server_ttl_minutes_max = 100.0 * 365 * 24 * 60; // a longer one is refused
 
 } // namespace troupe::limits

@@ -147,6 +147,21 @@ BOOST_AUTO_TEST_CASE(before_the_greeting_only_a_ping_is_answered) {
   BOOST_TEST(!session.is_greeted());
 }
 
+BOOST_AUTO_TEST_CASE(a_stateless_session_answers_without_a_greeting_and_offers_tools_alone) {
+  auto listing = std::make_shared<mcp_listing>(*listing_of(2));
+  listing->is_stateless = true;
+  auto said = [&](const char* method, const value& params = {}) {
+    return mcp_server_session{listing}.hear(mcp_request(1, method, params));
+  };
+  BOOST_TEST(said_by(said("tools/list"))["result"]["tools"].size() == 2u);
+  BOOST_TEST(said("tools/call", call_of("t1")).call.has_value());
+  for (const char* other : {"resources/list", "resources/read", "prompts/list", "prompts/get"})
+    BOOST_TEST(code_in(said(other)) == -32601, other);
+  auto greeting = said_by(said("initialize", greeting_of("2025-03-26")))["result"];
+  BOOST_TEST(to_json(greeting["capabilities"]) == R"({"tools":{"listChanged":false}})");
+  BOOST_TEST(greeting["protocolVersion"] == value("2025-03-26"));
+}
+
 BOOST_AUTO_TEST_CASE(the_version_is_the_client_s_where_it_is_known_else_the_newest) {
   auto agreed = [](const char* offered) {
     mcp_server_session session{listing_of(1)};

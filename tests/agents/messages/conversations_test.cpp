@@ -231,7 +231,7 @@ BOOST_AUTO_TEST_CASE(a_conversation_that_grew_is_checked_as_one_that_is_new) {
     try {
       require_answered_calls(list);
       return false;
-    } catch (const error&) {
+    } catch (const node_error&) {
       return true;
     }
   };

@@ -39,6 +39,19 @@ BOOST_AUTO_TEST_CASE(a_key_is_known_by_its_hash) {
     BOOST_TEST(!holder_of(keys, wrong), wrong);
 }
 
+BOOST_AUTO_TEST_CASE(a_new_key_fits_its_line_and_is_new_each_time) {
+  auto made = make_api_key("site");
+  auto keys = read_api_keys(made.line + " threads:read\n").value();
+  auto who = holder_of(keys, made.key);
+  BOOST_REQUIRE(who.has_value());
+  BOOST_TEST(who->identity == "site");
+  BOOST_TEST((who->permissions == std::vector<std::string>{"threads:read"}));
+  BOOST_TEST(made.line.find(made.key) == std::string::npos);
+  BOOST_TEST(!holder_of(keys, make_api_key("site").key));
+  for (const char* wrong : {"", "a b", "a\n", "\t"})
+    BOOST_CHECK_THROW(make_api_key(wrong), error);
+}
+
 BOOST_AUTO_TEST_CASE(the_empty_key_opens_nothing_even_when_its_hash_is_listed) {
   std::vector<api_key> keys{{sha256_of(""), {.identity = "x"}}};
   BOOST_TEST(!holder_of(keys, ""));

@@ -33,8 +33,10 @@ BOOST_AUTO_TEST_CASE(a_list_contains_one_value_or_all_of_several) {
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_filter_fits_nothing) {
-  for (const char* wrong : {"7", R"({"owner":{"$ne":"ann"}})", R"({"owner":{}})",
-                            R"({"owner":{"$eq":1,"$contains":1}})", R"({"a":{"$contains":[]}})"}) {
+  for (const char* wrong :
+       {"7", R"({"owner":{"$ne":"ann"}})", R"({"owner":{}})",
+        R"({"owner":{"$eq":1,"$contains":1}})", R"({"a":{"$contains":[]}})", R"({"owner":null})",
+        R"({"a":[]})", R"({"a":{"$eq":{"b":1}}})", R"({"a":{"$contains":[["b"]]}})"}) {
     BOOST_TEST(!filter_problem(filter_of(wrong)).empty(), wrong);
     BOOST_TEST(!fits_filter(filter_of(wrong), filter_of(R"({"owner":"ann","a":[]})")), wrong);
   }

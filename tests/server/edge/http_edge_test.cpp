@@ -12,6 +12,7 @@
 
 #include <future>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -303,11 +304,13 @@ BOOST_AUTO_TEST_CASE(an_event_stream_beats_and_ends) {
 BOOST_AUTO_TEST_CASE(a_reader_that_leaves_an_event_stream_is_noticed) {
   edge_server server;
   std::promise<void> gone;
+  std::optional<event_writer> events; // the last handle ends the stream
   {
     raw_client client{server.edge->port()};
     client.say("GET /events HTTP/1.1\r\n\r\n");
     client.hear("id: 1\n\n");
-    server.streaming.get_future().get().when_gone([&gone] { gone.set_value(); });
+    events = server.streaming.get_future().get();
+    events->when_gone([&gone] { gone.set_value(); });
   }
   gone.get_future().wait();
 }

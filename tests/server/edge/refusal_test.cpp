@@ -59,8 +59,8 @@ BOOST_AUTO_TEST_CASE(json_of_others_is_written_as_it_was_read) {
   BOOST_TEST(json_answer(single).body == R"({"$bytes":"YQ=="})");
 }
 
-BOOST_AUTO_TEST_CASE(a_body_is_a_map_or_empty) {
-  BOOST_TEST(detail_for("") == "accepted");
+BOOST_AUTO_TEST_CASE(a_body_is_a_map) {
+  BOOST_TEST(detail_for("") == "Invalid JSON in request body");
   BOOST_TEST(detail_for("{}") == "accepted");
   BOOST_TEST(detail_for("{bad") == "Invalid JSON in request body");
   BOOST_TEST(detail_for("[1]") == "[1] is not of type \"object\"");

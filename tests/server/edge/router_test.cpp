@@ -64,6 +64,27 @@ BOOST_AUTO_TEST_CASE(other_paths_and_methods_have_no_route) {
   BOOST_TEST(matched("get", "/threads/7").starts_with("405"));
 }
 
+BOOST_AUTO_TEST_CASE(an_authoriser_sees_members_of_body_path_and_query) {
+  auto members = [](const char* pattern, std::vector<std::string> parameters,
+                    std::string_view query, std::string body) {
+    api_call call;
+    call.parameters = std::move(parameters);
+    call.query = query_parameters{query};
+    call.request.body = std::move(body);
+    return to_json(asked_members(
+      {.method = "POST", .pattern = pattern, .handle = {}, .access = {"threads", "read"}}, call));
+  };
+  BOOST_TEST(members("/threads/{id}/runs/{run_id}", {"7", "8"}, "", "{}")
+             == R"({"run_id":"8","thread_id":"7"})");
+  // The path decides, as it does for the handler.
+  BOOST_TEST(members("/threads/{id}", {"7"}, "x=1", R"({"thread_id":"9","n":1})")
+             == R"({"n":1,"thread_id":"7"})");
+  BOOST_TEST(members("/x", {}, "namespace=a.b&namespace=c&key=k", "")
+             == R"({"key":"k","namespace":["a.b","c"]})");
+  BOOST_TEST(members("/threads/{id}", {"7"}, "", "[1]") == "[1]");
+  BOOST_TEST(members("/threads/{id}", {"7"}, "", "{") == "null");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe::server::test

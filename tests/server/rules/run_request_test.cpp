@@ -1,4 +1,4 @@
-// What clients ask of runs: defaults, refusals, and what becomes of it.
+// Requests for runs: defaults, refusals, and the run that is made of them.
 #include "server/edge/refusal.hpp"
 #include "server/rules/run_request.hpp"
 

@@ -1,4 +1,4 @@
-// What a new run does to others, how runs and threads end, and whose turn it is.
+// The effect of a new run on others, the ends of runs and threads, and whose turn it is.
 #include "server/rules/run_rules.hpp"
 
 #include <boost/test/unit_test.hpp>

@@ -57,6 +57,36 @@ BOOST_AUTO_TEST_CASE(a_reader_that_joins_a_young_run_misses_nothing) {
   BOOST_TEST(joined.names == (heard_names{"a1", "b2"}));
 }
 
+BOOST_AUTO_TEST_CASE(events_of_earlier_attempts_are_kept_and_numbers_continue_after_them) {
+  event_log log{10};
+  log.restore({4, "a", ""});
+  log.restore({5, "b", ""});
+  log.restore({5, "again", ""});
+  heard comes;
+  auto one = log.read(comes.reader()); // without a position: only what comes
+  log.append({9, "c", ""});
+  log.append({9, "again", ""});
+  log.append("d", "");
+  BOOST_TEST(comes.names == (heard_names{"c9", "d10"}));
+  heard rest;
+  auto two = log.read(rest.reader(), 4);
+  BOOST_TEST(rest.names == (heard_names{"b5", "c9", "d10"}));
+}
+
+BOOST_AUTO_TEST_CASE(a_log_shows_its_first_events_while_it_is_young_and_whether_it_is_read) {
+  event_log log{0};
+  BOOST_TEST(log.early_events().empty());
+  log.append("a", "");
+  BOOST_REQUIRE(log.early_events().size() == 1u);
+  BOOST_TEST(log.early_events()[0].name == "a");
+  BOOST_TEST(!log.has_readers());
+  heard reads;
+  auto one = log.read(reads.reader());
+  BOOST_TEST(log.has_readers());
+  one.reset();
+  BOOST_TEST(!log.has_readers());
+}
+
 BOOST_AUTO_TEST_CASE(a_reader_that_left_hears_nothing_and_a_closed_log_ends_at_once) {
   event_log log{0};
   heard gone;

@@ -48,12 +48,13 @@ struct served {
     return runs.create(thread, request(std::move(members)),
                        {.assistant_id = "a", .graph_id = "held"});
   }
-  run_outcome end_of(const run_record& run) {
+  std::future<run_outcome> ending(const run_record& run) {
     auto told = std::make_shared<std::promise<run_outcome>>();
     runs.when_ended(run.thread_id, run.run_id,
                     [told](const run_outcome& o) { told->set_value(o); });
-    return told->get_future().get();
+    return told->get_future();
   }
+  run_outcome end_of(const run_record& run) { return ending(run).get(); }
   thread_record stored_thread() const {
     return thread_record::of(documents->get(document_kind::thread, thread).value()->body);
   }
@@ -144,9 +145,10 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_rolled_back_never_was) {
   auto before = s.values();
   auto running = s.create(held_run());
   s.at->wait_for(1);
+  auto ended = s.ending(running);
   s.runs.cancel(s.thread, running.run_id, cancel_action::rollback);
   s.at->open();
-  s.end_of(running);
+  ended.get();
   BOOST_TEST(!s.stored(running));
   BOOST_TEST(s.values() == before);
   BOOST_TEST((s.stored_thread().status == thread_status::idle));

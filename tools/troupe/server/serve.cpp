@@ -1,12 +1,10 @@
 // troupe serve: graphs over HTTP, for the clients of LangGraph's Agent Server.
+#include "server/auth/api_keys.hpp"
 #include "tools/troupe/exit_codes.hpp"
-#include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/json_lines.hpp"
-#include "tools/troupe/parts.hpp"
 #include "tools/troupe/server/definitions.hpp"
+#include "tools/troupe/server/serve_flags.hpp"
 #include "tools/troupe/stop_signals.hpp"
-
-#include <troupe/server.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -17,43 +15,36 @@ namespace troupe::cli {
 
 namespace {
 
-struct serve_flags {
-  std::vector<std::string> graphs;
-  std::string listen = "127.0.0.1:2024";
-  server_options options;
-  bool in_memory = false;
-};
-
-// `name`, `lib.so:name` or `NAME=lib.so:name`.
-std::pair<std::string, compiled_graph> graph_of(const std::string& given) {
-  auto equals = given.find('=');
-  auto found = find_graph(equals == std::string::npos ? given : given.substr(equals + 1));
-  auto name = equals != std::string::npos ? given.substr(0, equals)
-                                          : given.substr(given.rfind(':') + 1);
-  return {name, std::move(found)};
+// The line alone goes to stdout, for a file; the key to the person in front of the terminal.
+int print_new_key(const std::string& name, bool json) {
+  auto made = server::make_api_key(name);
+  if (json) {
+    print_line(json_line("api_key",
+                         {{"key", to_json(value(made.key))}, {"line", to_json(value(made.line))}}));
+    return exit_done;
+  }
+  std::cerr << "the key of " << name << ", which is shown only now: " << made.key << std::endl;
+  std::cout << made.line << std::endl;
+  return exit_done;
 }
 
-int serve(serve_flags& o, bool json) {
+int serve(const serve_flags& o, bool json) {
+  if (!o.new_key_name.empty())
+    return print_new_key(o.new_key_name, json);
   stop_signals signals;
-  auto address = load_cluster().read_address(o.listen);
-  o.options.address = address.first == "localhost" ? "127.0.0.1" : address.first;
-  o.options.port = address.second;
-  if (o.in_memory)
-    o.options.data_dir.clear();
-  if (o.graphs.empty())
-    for (const auto& g : builtin_graphs())
-      o.graphs.emplace_back(g.name);
-  for (const auto& name : o.graphs)
-    o.options.graphs.push_back(graph_of(name));
+  auto options = o.options();
   std::promise<void> asked;
-  agent_server serving{o.options};
+  agent_server serving{options};
   signals.watch([&asked] { asked.set_value(); },
                 "stopping: runs stop at the end of their step, and go on when it serves again");
-  auto url = "http://" + o.options.address + ':' + std::to_string(serving.port());
+  auto host = options.address.find(':') == std::string::npos ? options.address
+                                                             : '[' + options.address + ']';
+  auto url = (options.tls_certificate.empty() ? "http://" : "https://") + host + ':'
+             + std::to_string(serving.port());
   if (json)
     print_line(json_line("serve", {{"url", to_json(value(url))}}));
   else
-    std::cout << "serving " << o.options.graphs.size() << " graphs at " << url << std::endl;
+    std::cout << "serving " << options.graphs.size() << " graphs at " << url << std::endl;
   asked.get_future().wait();
   serving.drain();
   signals.watch(std::nullopt);
@@ -63,35 +54,16 @@ int serve(serve_flags& o, bool json) {
 } // namespace
 
 void define_serve(CLI::App* command, chosen_command& chosen) {
-  auto o = std::make_shared<serve_flags>();
-  o->options.data_dir = data_dir_default;
-  command
-    ->add_option("graphs", o->graphs,
-                 "Built-in graphs, or path/to/lib.so:name; NAME=… gives another name. Default: all "
-                 "built-in graphs")
-    ->type_name("GRAPH");
-  command->add_option("--listen", o->listen, "The address; port 0: any")
-    ->type_name("HOST:PORT")
-    ->capture_default_str();
-  command->add_option("--data", o->options.data_dir, "The data directory")
-    ->type_name("DIR")
-    ->capture_default_str();
-  command->add_flag("--in-memory", o->in_memory, "Keep nothing on the disk");
-  command->add_flag("--no-auth", o->options.no_auth,
-                    "Serve callers beyond this host without asking who they are");
-  command
-    ->add_option("--allow-origin", o->options.cors_origins,
-                 "An origin whose pages may call, as https://app.example; default: any")
-    ->type_name("ORIGIN")
-    ->allow_extra_args(false);
-  command->add_flag("--allow-local-webhooks", o->options.webhooks.allow_loopback,
-                    "Webhooks may be http, and on this host");
+  auto o = add_serve_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object when it listens");
   command->footer(
     std::string{"The API is that of LangGraph's Agent Server; its clients work as they are:\n"
                 "  from langgraph_sdk import get_sync_client\n"
                 "  client = get_sync_client(url=\"http://127.0.0.1:2024\")\n"
-                "  client.runs.wait(None, \"hello\", input={})\n"}
+                "  client.runs.wait(None, \"hello\", input={})\n"
+                "A key for clients that send x-api-key, and a server that asks for it:\n"
+                "  troupe serve --new-api-key web >> keys\n"
+                "  troupe serve --api-keys keys --listen 0.0.0.0:2024\n"}
     + exit_codes_help);
   command->callback([o, &chosen] { chosen.run = [o, &chosen] { return serve(*o, chosen.json); }; });
 }

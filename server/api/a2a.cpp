@@ -1,0 +1,394 @@
+// a2a: assistants as agents of A2A: their cards, messages and tasks.
+#include "graph/plain_json.hpp"
+#include "server/api/kept_events.hpp"
+#include "server/api/rooms.hpp"
+#include "server/api/rpc_answer.hpp"
+#include "server/protocol/a2a_forms.hpp"
+#include "server/rules/ids.hpp"
+#include "server/rules/state_forms.hpp"
+#include "server/rules/wire_form.hpp"
+
+#include <troupe/uuid.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe::server {
+namespace {
+
+// The request that a method answers.
+struct a2a_call {
+  const rooms& with;
+  const api_call& call;
+  const http_responder& to;
+  value id; ///< of the request
+  value params;
+
+  std::string new_name() const { return new_id(with.runs.now()); }
+  std::string time() const { return time_text(with.runs.now()); }
+};
+
+struct known_agent {
+  assistant_record assistant;
+  compiled_graph graph;
+};
+
+// Agents are known by ids alone, as their cards have them.
+known_agent agent_at(const rooms& with, const std::string& assistant_id) {
+  auto failed = [&](const std::string& why) {
+    return a2a_problem{a2a_code::wrong_params,
+                       "Failed to get assistant '" + assistant_id + "': " + why};
+  };
+  if (!read_uuid(assistant_id))
+    throw failed("Invalid assistant ID: must be a UUID");
+  auto found = find_assistant(with, assistant_id);
+  auto graph = found ? with.graphs.find(found->graph_id) : std::nullopt;
+  if (!graph)
+    throw failed("it is not known");
+  return {std::move(*found), graph->graph()};
+}
+
+value refused_form(const value& id, const a2a_problem& no) {
+  return rpc_error(id, static_cast<std::int64_t>(no.code()), no.what());
+}
+
+// ---- cards ------------------------------------------------------------------------------------
+
+// The address that the client used.
+std::string url_of_server(const api_call& call) {
+  auto host = call.request.header("host");
+  auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')
+           || std::string_view{".:-_[]"}.find(c) != std::string_view::npos;
+  };
+  if (host.empty() || !std::ranges::all_of(host, fits))
+    throw refusal{400, "the header Host is missing, or is not a host"};
+  bool is_secure = call.request.header("x-forwarded-proto") == "https";
+  return std::string{is_secure ? "https://" : "http://"}.append(host);
+}
+
+http_whole card_at(const rooms& with, const api_call& call, const std::string& assistant_id) {
+  try {
+    auto agent = agent_at(with, assistant_id);
+    auto url = url_of_server(call) + "/a2a/" + agent.assistant.assistant_id;
+    return json_answer(agent_card(agent.assistant, agent.graph.input_jsonschema(), url));
+  } catch (const a2a_problem& no) {
+    return json_answer(value::map({{"error", refused_form({}, no)["error"]}}), 400);
+  }
+}
+
+http_whole card_of_path(const rooms& with, const api_call& call) {
+  return card_at(with, call, call.parameters[0]);
+}
+
+http_whole card_of_query(const rooms& with, const api_call& call) {
+  auto id = call.query.text("assistant_id");
+  if (!id)
+    throw refusal{422, "assistant_id: the parameter is required"};
+  return card_at(with, call, *id);
+}
+
+// ---- tasks ------------------------------------------------------------------------------------
+
+// The id of the message that began a run.
+std::string first_message_of(const run_record& run) {
+  const auto& messages = run.kwargs["input"]["messages"];
+  const auto& id = messages.size() > 0 ? messages[0]["id"] : messages;
+  return id.is_string() ? std::string{id.as_string()} : std::string{};
+}
+
+history_choice choice_of(const a2a_call& with, const value& length) {
+  return read_history_choice(length, with.call.request.header(history_scope_header));
+}
+
+// A run as it is stored, with the state of its thread; nullopt for a run that was removed.
+struct stored_task {
+  a2a_task_id id;
+  run_record run;
+  value values = value::map();
+  value questions = value::list();
+
+  std::string_view state() const { return task_state_of(run.status, !questions.empty()); }
+};
+
+std::optional<stored_task> stored_task_at(const rooms& with, const a2a_task_id& id) {
+  auto found = with.documents->get(document_kind::run, id.thread_id + '/' + id.run_id).value();
+  if (!found)
+    return std::nullopt;
+  stored_task out{.id = id, .run = run_record::of(found->body)};
+  auto graph = with.graphs.find(out.run.graph_id);
+  if (!graph)
+    return out;
+  auto state = graph->get_state({.thread_id = id.thread_id});
+  out.values = wire_form(state.values);
+  if (state.metadata["run_id"] == value(id.run_id))
+    out.questions = questions_form(state.interrupts);
+  return out;
+}
+
+// The status of a task, with the reason of its state where there is one.
+value status_of(const stored_task& task, std::int64_t now) {
+  auto state = task.state();
+  value parts;
+  if (state == "input-required")
+    parts = parts_of_questions(task.questions);
+  else if (state == "failed")
+    parts = text_parts(task.run.error["error"].as<std::string>() + ": "
+                       + task.run.error["message"].as<std::string>());
+  return status_form(state, time_text(now),
+                     parts.is_null() ? value{} : agent_message(parts, new_id(now), task.id, true));
+}
+
+value form_of(const stored_task& task, value status, const history_choice& choice) {
+  return a2a_task_form(task.id, std::move(status),
+                       history_form(task.values, task.id, first_message_of(task.run), choice));
+}
+
+value form_at_end(const stored_task& task, const history_choice& choice, std::int64_t now) {
+  auto out = form_of(task, status_of(task, now), choice);
+  if (task.state() != "completed")
+    return out;
+  auto artifact = artifact_form(task.values, new_id(now), task.run.assistant_id);
+  return out.with("artifacts", value::list({artifact}));
+}
+
+// The answer to a request whose task has ended.
+value result_at_end(const rooms& with, const value& id, const a2a_task_id& task,
+                    const history_choice& choice) {
+  auto stored = stored_task_at(with, task);
+  if (!stored)
+    return refused_form(id, {a2a_code::unknown_task, "Task not found: " + task.text()});
+  return rpc_result(id, form_at_end(*stored, choice, with.runs.now()));
+}
+
+// The task that a message began, with this message alone.
+value submitted_task(const a2a_call& with, const run_record& run, const a2a_message& message) {
+  a2a_task_id id{run.thread_id, run.run_id};
+  auto sent = message.sent.with("kind", "message")
+                .with("role", "user")
+                .with("messageId", message.id)
+                .with("taskId", id.text())
+                .with("contextId", id.thread_id);
+  return a2a_task_form(id, status_form("submitted", with.time()), value::list({sent}));
+}
+
+// ---- messages ---------------------------------------------------------------------------------
+
+bool waits_for_answer(const rooms& with, const known_agent& agent, const std::string& thread_id) {
+  if (!with.documents->get(document_kind::thread, thread_id).value())
+    return false;
+  auto graph = with.graphs.find(agent.assistant.graph_id);
+  return graph && !graph->get_state({.thread_id = thread_id}).interrupts.empty();
+}
+
+// A message to a run that asked is the answer to its question.
+run_record begin_task(const a2a_call& with, a2a_message& message, value stream_mode,
+                      kept_events& events) {
+  auto agent = agent_at(with.with, with.call.parameters[0]);
+  if (message.thread_id.empty())
+    message.thread_id = with.new_name();
+  auto body = value::map({{"assistant_id", agent.assistant.assistant_id},
+                          {"if_not_exists", "create"},
+                          {"stream_mode", std::move(stream_mode)}});
+  if (waits_for_answer(with.with, agent, message.thread_id))
+    body = body.with("command", value::map({{"resume", answer_of_message(message)}}));
+  else
+    body = body.with("input",
+                     input_of_message(message, agent.assistant, agent.graph.input_jsonschema()));
+  return with.with.runs.create(message.thread_id, read_run_request(body), agent.assistant,
+                               [&](event_log& log) { events.watch(log); });
+}
+
+void send_message(const a2a_call& with) {
+  auto message = read_a2a_message(with.params, with.new_name());
+  const auto& configuration = with.params["configuration"];
+  auto choice = choice_of(with, configuration["historyLength"]);
+  auto events = std::make_shared<kept_events>();
+  auto run = begin_task(with, message, "values", *events);
+  if (configuration["blocking"] == value(false)) {
+    events->begin({});
+    return answer_rpc(with.call, with.to,
+                      to_plain_json(rpc_result(with.id, submitted_task(with, run, message))));
+  }
+  auto answer = std::make_shared<rpc_answer>(with.call, with.to);
+  auto at_end = [&rooms = with.with, answer, choice, id = with.id,
+                 task = a2a_task_id{run.thread_id, run.run_id}] {
+    answer->finish(to_plain_json(result_at_end(rooms, id, task, choice)));
+  };
+  events->begin({.event = {}, .end = [&rooms = with.with, at_end] { rooms.runs.later(at_end); }});
+}
+
+// ---- streams ----------------------------------------------------------------------------------
+
+// The text of the agent's message so far, of an event; empty for other events.
+std::string growing_text(const run_event& event) {
+  if (event.name != "messages/partial")
+    return {};
+  auto read = from_json(event.data, json_form::plain);
+  const auto message = read ? value((*read)[0]) : value{};
+  return message["type"] == value("ai") && message["content"].is_string()
+           ? std::string{message["content"].as_string()}
+           : std::string{};
+}
+
+// An event stream with the events of a task. The peer's end does not end the task.
+class task_stream : public std::enable_shared_from_this<task_stream> {
+public:
+  task_stream(const a2a_call& of, a2a_task_id task)
+    : with_{of.with},
+      id_{of.id},
+      task_{std::move(task)},
+      out_{of.to, {}} {}
+
+  void say(value result) const {
+    out_.event("message", to_plain_json(rpc_result(id_, std::move(result))));
+  }
+  event_reader reader() {
+    return {
+      .event = [self = shared_from_this()](const run_event& event) { self->take(event); },
+      .end = [self = shared_from_this()] { self->with_.runs.later([self] { self->end(); }); }};
+  }
+
+private:
+  void take(const run_event& event) const {
+    auto text = growing_text(event);
+    if (text.empty())
+      return;
+    auto now = with_.runs.now();
+    auto message = agent_message(text_parts(text), new_id(now), task_, true);
+    say(status_update(task_, status_form("working", time_text(now), message), false));
+  }
+  void end() const {
+    auto now = with_.runs.now();
+    if (auto task = stored_task_at(with_, task_)) {
+      if (task->state() == "completed")
+        say(
+          artifact_update(task_, artifact_form(task->values, new_id(now), task->run.assistant_id)));
+      if (is_over(task->run.status)) // else this server ends, and the next one resumes the run
+        say(status_update(task_, status_of(*task, now), true));
+    }
+    out_.end();
+  }
+
+  const rooms& with_;
+  const value id_;
+  const a2a_task_id task_;
+  const event_writer out_;
+};
+
+void stream_message(const a2a_call& with) {
+  auto message = read_a2a_message(with.params, with.new_name());
+  auto events = std::make_shared<kept_events>();
+  auto run = begin_task(with, message, value::list({"messages", "values"}), *events);
+  auto stream = std::make_shared<task_stream>(with, a2a_task_id{run.thread_id, run.run_id});
+  stream->say(submitted_task(with, run, message));
+  events->begin(stream->reader());
+}
+
+// ---- known tasks ------------------------------------------------------------------------------
+
+stored_task known_task(const a2a_call& with) {
+  const auto& given = with.params["id"];
+  if (!given.is_string())
+    throw a2a_problem{a2a_code::wrong_params, "id: the task's id is missing"};
+  auto id = a2a_task_id::of(given.as_string());
+  auto found = id ? stored_task_at(with.with, *id) : std::nullopt;
+  if (!found || found->run.assistant_id != with.call.parameters[0])
+    throw a2a_problem{a2a_code::unknown_task, "Task not found: " + given.as<std::string>()};
+  return std::move(*found);
+}
+
+value form_of_known(const a2a_call& with, const stored_task& task, const history_choice& choice) {
+  auto now = with.with.runs.now();
+  auto status = status_of(task, now);
+  if (task.state() == "completed")
+    status = status.with("message", agent_message(text_parts("Task completed successfully"),
+                                                  new_id(now), task.id, false));
+  return form_of(task, std::move(status), choice);
+}
+
+void get_task(const a2a_call& with) {
+  auto choice = choice_of(with, with.params["historyLength"]);
+  auto form = form_of_known(with, known_task(with), choice);
+  answer_rpc(with.call, with.to, to_plain_json(rpc_result(with.id, form)));
+}
+
+void cancel_task(const a2a_call& with) {
+  auto task = known_task(with);
+  auto& runs = with.with.runs;
+  if (is_over(task.run.status)
+      || !runs.cancel(task.id.thread_id, task.id.run_id, cancel_action::interrupt))
+    throw a2a_problem{a2a_code::not_cancelable, "Task is over: it cannot be canceled"};
+  auto answer = std::make_shared<rpc_answer>(with.call, with.to);
+  runs.when_ended(task.id.thread_id, task.id.run_id,
+                  [&rooms = with.with, answer, id = with.id, choice = choice_of(with, {}),
+                   task = task.id](const run_outcome&) {
+                    answer->finish(to_plain_json(result_at_end(rooms, id, task, choice)));
+                  });
+}
+
+void follow_task(const a2a_call& with) {
+  auto task = known_task(with);
+  auto events = std::make_shared<kept_events>();
+  events->hold(
+    with.with.runs.read(task.id.thread_id, task.id.run_id, std::nullopt, events->reader()));
+  auto stream = std::make_shared<task_stream>(with, task.id);
+  stream->say(form_of_known(with, task, {}));
+  events->begin(stream->reader());
+}
+
+// ---- the route --------------------------------------------------------------------------------
+
+void answer_method(const a2a_call& with, const std::string& method) {
+  if (method == "message/send")
+    return send_message(with);
+  if (method == "message/stream")
+    return stream_message(with);
+  if (method == "tasks/get")
+    return get_task(with);
+  if (method == "tasks/cancel")
+    return cancel_task(with);
+  if (method == "tasks/resubscribe")
+    return follow_task(with);
+  if (method.starts_with("tasks/pushNotificationConfig/"))
+    throw a2a_problem{a2a_code::no_push, "Push notifications are not supported"};
+  throw a2a_problem{a2a_code::unknown_method, "Method not found: " + method};
+}
+
+void post_a2a(const rooms& with, const api_call& call, const http_responder& to) {
+  value id;
+  try {
+    auto message = from_json(call.request.body, json_form::plain);
+    if (!message)
+      throw a2a_problem{a2a_code::no_json, "Invalid JSON"};
+    id = (*message)["id"];
+    if (!message->is_map() || (*message)["jsonrpc"] != value("2.0")
+        || !(*message)["method"].is_string() || !(id.is_string() || id.is_int()))
+      throw a2a_problem{a2a_code::no_request, "Invalid Request: not a request of JSON-RPC 2.0"};
+    const auto& params = (*message)["params"];
+    answer_method({with, call, to, id, params.is_map() ? params : value::map()},
+                  (*message)["method"].as<std::string>());
+  } catch (const a2a_problem& no) {
+    bool is_known = id.is_string() || id.is_int();
+    to.send(json_answer(refused_form(is_known ? id : value{}, no), is_known ? 200 : 400));
+  }
+}
+
+} // namespace
+
+void add_a2a(router& to, const rooms& with) {
+  auto post = [&with](const api_call& call, const http_responder& responder) {
+    post_a2a(with, call, responder);
+  };
+  to.add({"POST", "/a2a/{assistant_id}", post, {"threads", "create_run"}});
+  to.add({"GET",
+          "/a2a/{assistant_id}/.well-known/agent-card.json",
+          answering(with, card_of_path),
+          {"assistants", "read"}});
+  to.add({"GET",
+          "/.well-known/agent-card.json",
+          answering(with, card_of_query),
+          {"assistants", "read"}});
+}
+
+} // namespace troupe::server

@@ -1,0 +1,40 @@
+// document_changes: commits that are tried again while other changes come between.
+#pragma once
+
+#include "server/documents/document_store.hpp"
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe::server {
+
+inline constexpr int commit_tries_max = 32; // of a change that others make at the same time
+
+inline document_change change_to(document_kind kind, std::string id, value body,
+                                 std::optional<std::uint64_t> expected = std::nullopt) {
+  return {kind, std::move(id), std::move(body), expected};
+}
+inline document_change removal_of(document_kind kind, std::string id,
+                                  std::optional<std::uint64_t> expected = std::nullopt) {
+  return {kind, std::move(id), std::nullopt, expected};
+}
+
+/// Calls `change` until no other change came between its reads and its commit.
+template <class F> auto without_conflict(F&& change) {
+  for (int tries = 1;; ++tries) {
+    try {
+      return change();
+    } catch (const error& e) {
+      if (e.code() != errc::conflict || tries == commit_tries_max)
+        throw;
+    }
+  }
+}
+
+inline void commit_all(document_store& documents, std::vector<document_change> changes) {
+  documents.commit_and_wait(std::move(changes)).value();
+}
+
+} // namespace troupe::server

@@ -1,0 +1,84 @@
+// stored_events: documents of events, written and read.
+#include "server/runs/stored_events.hpp"
+
+#include <troupe/server/limits.hpp>
+
+#include <algorithm>
+#include <cstdio>
+
+namespace troupe::server {
+
+namespace {
+
+std::string event_document_id(const std::string& run_id, std::uint64_t seq) {
+  char digits[24];
+  std::snprintf(digits, sizeof digits, "%020llu", static_cast<unsigned long long>(seq));
+  return run_id + '/' + digits;
+}
+
+std::uint64_t number_of_event(const document& one) {
+  return static_cast<std::uint64_t>(one.body["seq"].as_int());
+}
+
+std::vector<run_event> events_of(const document_page& page, std::uint64_t after) {
+  std::vector<run_event> out;
+  for (const auto& one : page.documents)
+    if (auto seq = number_of_event(one); seq > after)
+      out.push_back({seq, std::string{one.body["event"].as_string()},
+                     std::string{one.body["data"].as_string()}});
+  return out;
+}
+
+} // namespace
+
+document_change change_to_event(const std::string& run_id, const run_event& event) {
+  return {document_kind::stream_event, event_document_id(run_id, event.seq),
+          value::map({{"seq", event.seq}, {"event", event.name}, {"data", event.data}})};
+}
+
+document_change removal_of_event(const std::string& run_id, std::uint64_t seq) {
+  return {document_kind::stream_event, event_document_id(run_id, seq), std::nullopt};
+}
+
+std::vector<document_change> removal_of_events(document_store& documents,
+                                               const std::string& run_id) {
+  std::vector<document_change> out;
+  for (const auto& one :
+       documents.search({.kind = document_kind::stream_event, .id_prefix = run_id + '/'})
+         .value()
+         .documents)
+    out.push_back({document_kind::stream_event, one.id, std::nullopt});
+  return out;
+}
+
+std::string run_of_event(const std::string& document_id) {
+  return document_id.substr(0, document_id.find('/'));
+}
+
+std::uint64_t last_stored_event(document_store& documents, const std::string& run_id) {
+  auto newest = documents
+                  .search({.kind = document_kind::stream_event,
+                           .id_prefix = run_id + '/',
+                           .descending = true,
+                           .limit = 1})
+                  .value();
+  return newest.documents.empty() ? 0 : number_of_event(newest.documents[0]);
+}
+
+std::vector<run_event> stored_events_after(document_store& documents, const std::string& run_id,
+                                           std::uint64_t after) {
+  auto last = last_stored_event(documents, run_id);
+  if (last <= after)
+    return {};
+  document_query next{.kind = document_kind::stream_event};
+  for (auto seq = after + 1; seq <= std::min(last, after + limits::server_events_read); ++seq)
+    next.ids.push_back(event_document_id(run_id, seq));
+  auto found = events_of(documents.search(next).value(), after);
+  if (!found.empty())
+    return found;
+  return events_of(
+    documents.search({.kind = document_kind::stream_event, .id_prefix = run_id + '/'}).value(),
+    after);
+}
+
+} // namespace troupe::server

@@ -1,0 +1,237 @@
+// Assistants as agents of A2A.
+#include "tests/server/served_rooms.hpp"
+
+#include <boost/test/data/test_case.hpp>
+
+namespace troupe::server::test {
+namespace {
+
+namespace data = boost::unit_test::data;
+
+std::string agent_path(const char* graph = "chat") {
+  return "/a2a/" + default_assistant_id(graph);
+}
+
+std::string rpc_text(const char* method, const value& params) {
+  return to_json(
+    value::map({{"jsonrpc", "2.0"}, {"id", "7"}, {"method", method}, {"params", params}}));
+}
+
+value said(const std::string& text, const value& more = value::map()) {
+  auto part = value::map({{"kind", "text"}, {"text", text}});
+  auto message =
+    value::map({{"role", "user"}, {"messageId", "m-" + text}, {"parts", value::list({part})}});
+  for (const auto& e : more.entries())
+    message = message.with(e.key(), e.val);
+  return value::map({{"message", message}});
+}
+
+value a2a(const served_rooms& server, const char* method, const value& params,
+          const std::string& headers = {}) {
+  auto answer = server.ask("POST", agent_path(), rpc_text(method, params), headers);
+  BOOST_TEST(answer.status == 200);
+  return answer.json();
+}
+
+value task_of(const value& answer) {
+  BOOST_REQUIRE_MESSAGE(answer["result"].is_map(), to_json(answer));
+  return answer["result"];
+}
+
+value by_id(const value& task) {
+  return value::map({{"id", task["id"]}});
+}
+
+std::string texts_of_history(const value& task) {
+  std::string out;
+  for (const auto& one : task["history"].items())
+    out += one["role"].as<std::string>() + ':' + one["parts"][0]["text"].as<std::string>() + ' ';
+  return out;
+}
+
+std::vector<value> results_in(const std::string& body) {
+  std::vector<value> out;
+  for (auto at = body.find("data: "); at != body.npos; at = body.find("data: ", at + 1)) {
+    auto end = body.find('\n', at);
+    out.push_back(from_json(body.substr(at + 6, end - at - 6), json_form::plain).value()["result"]);
+  }
+  return out;
+}
+
+struct refused_rpc {
+  const char* body;
+  int status;
+  int code;
+};
+std::ostream& operator<<(std::ostream& out, const refused_rpc& c) {
+  return out << c.body;
+}
+const std::vector<refused_rpc> refused_rpcs{
+  {"{", 400, -32700},
+  {"[]", 400, -32600},
+  {R"({"jsonrpc":"2.0","method":"tasks/get"})", 400, -32600},
+  {R"({"jsonrpc":"1.0","id":1,"method":"tasks/get"})", 200, -32600},
+  {R"({"jsonrpc":"2.0","id":1,"method":"nope"})", 200, -32601},
+  {R"({"jsonrpc":"2.0","id":1,"method":"message/send"})", 200, -32602},
+  {R"({"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{}})", 200, -32602},
+  {R"({"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"x"}})", 200, -32001},
+  {R"({"jsonrpc":"2.0","id":1,"method":"tasks/cancel","params":{"id":"x"}})", 200, -32001},
+  {R"({"jsonrpc":"2.0","id":1,"method":"tasks/pushNotificationConfig/set"})", 200, -32003}};
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(server_a2a)
+
+BOOST_AUTO_TEST_CASE(a_card_names_the_address_that_the_client_used) {
+  served_rooms server;
+  auto path = agent_path();
+  auto card = server.ask("GET", path + "/.well-known/agent-card.json").json();
+  BOOST_TEST(card["url"] == value("http://here:80" + path));
+  auto same = "/.well-known/agent-card.json?assistant_id=" + default_assistant_id("chat");
+  BOOST_TEST(server.ask("GET", same).json() == card);
+  auto secure = server.ask("GET", same, "", "X-Forwarded-Proto: https\r\n").json();
+  BOOST_TEST(secure["url"] == value("https://here:80" + path));
+}
+
+BOOST_AUTO_TEST_CASE(a_card_of_no_assistant_is_refused) {
+  served_rooms server;
+  for (const auto& id : {std::string{"chat"}, new_id(1)}) {
+    auto answer = server.ask("GET", "/a2a/" + id + "/.well-known/agent-card.json");
+    BOOST_TEST(answer.status == 400);
+    BOOST_TEST(answer.json()["error"]["code"] == value(-32602));
+  }
+  BOOST_TEST(server.ask("GET", "/.well-known/agent-card.json").status == 422);
+}
+
+BOOST_AUTO_TEST_CASE(a_message_is_answered_with_its_finished_task) {
+  served_rooms server;
+  auto task = task_of(a2a(server, "message/send", said("hi")));
+  BOOST_TEST(task["kind"] == value("task"));
+  BOOST_TEST(task["status"]["state"] == value("completed"));
+  BOOST_TEST(texts_of_history(task) == "user:hi agent:Hello there ");
+  BOOST_TEST(task["history"][0]["messageId"] == value("m-hi"));
+  BOOST_TEST(task["artifacts"][0]["parts"][0]["text"] == value("Hello there"));
+  auto known = task_of(a2a(server, "tasks/get", by_id(task)));
+  BOOST_TEST(known["status"]["state"] == value("completed"));
+  BOOST_TEST(known["history"] == task["history"]);
+}
+
+BOOST_AUTO_TEST_CASE(a_context_is_a_conversation) {
+  served_rooms server;
+  auto first = task_of(a2a(server, "message/send", said("one")));
+  auto same = value::map({{"contextId", first["contextId"]}});
+  auto second = task_of(a2a(server, "message/send", said("two", same)));
+  BOOST_TEST(second["contextId"] == first["contextId"]);
+  BOOST_TEST(second["id"] != first["id"]);
+  BOOST_TEST(texts_of_history(second) == "user:one agent:Hello there user:two agent:Hello there ");
+  auto alone =
+    task_of(a2a(server, "tasks/get", by_id(second), "LangGraph-A2A-History-Scope: task\r\n"));
+  BOOST_TEST(texts_of_history(alone) == "user:two agent:Hello there ");
+  auto last = task_of(a2a(server, "tasks/get", by_id(second).with("historyLength", 1)));
+  BOOST_TEST(texts_of_history(last) == "agent:Hello there ");
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_asks_is_resumed_by_the_next_message) {
+  served_rooms server;
+  auto asking = task_of(a2a(server, "message/send", said("ask")));
+  BOOST_TEST(asking["status"]["state"] == value("input-required"));
+  BOOST_TEST(asking["status"]["message"]["parts"][0]["text"] == value("are you sure?"));
+  BOOST_TEST(!asking.contains("artifacts"));
+  BOOST_TEST(task_of(a2a(server, "tasks/get", by_id(asking)))["status"]["state"]
+             == value("input-required"));
+  auto answered =
+    task_of(a2a(server, "message/send", said("yes", value::map({{"taskId", asking["id"]}}))));
+  BOOST_TEST(answered["contextId"] == asking["contextId"]);
+  BOOST_TEST(answered["status"]["state"] == value("completed"));
+  BOOST_TEST(texts_of_history(answered) == "user:ask agent:yes agent:Hello there ");
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_has_the_growing_answer_and_the_end) {
+  served_rooms server;
+  auto answer = server.ask("POST", agent_path(), rpc_text("message/stream", said("hi")));
+  BOOST_TEST(answer.has_header("Content-Type: text/event-stream"));
+  std::vector<std::string> seen;
+  for (const auto& one : results_in(answer.body)) {
+    auto text = one["kind"].as<std::string>();
+    if (one["status"].is_map())
+      text += ' ' + one["status"]["state"].as<std::string>();
+    if (one["status"]["message"].is_map())
+      text += ' ' + one["status"]["message"]["parts"][0]["text"].as<std::string>();
+    seen.push_back(text + (one["final"] == value(true) ? " final" : ""));
+  }
+  std::vector<std::string> expected{"task submitted", "status-update working Hello ",
+                                    "status-update working Hello there", "artifact-update",
+                                    "status-update completed final"};
+  BOOST_TEST(seen == expected, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_task_that_is_not_awaited_can_be_asked_for_followed_and_cancelled) {
+  served_rooms server;
+  auto begun = task_of(a2a(server, "message/send",
+                           said("wait").with("configuration", value::map({{"blocking", false}}))));
+  BOOST_TEST(begun["status"]["state"] == value("submitted"));
+  BOOST_TEST(texts_of_history(begun) == "user:wait ");
+  server.at->wait_for(1);
+  auto now = task_of(a2a(server, "tasks/get", by_id(begun)));
+  BOOST_TEST(now["status"]["state"] == value("working"));
+
+  troupe::test::raw_client follower{server.edge->port()};
+  follower.say(
+    server.text_of("POST", agent_path(), rpc_text("tasks/resubscribe", by_id(begun)), ""));
+  follower.hear(R"("state":"working")");
+  troupe::test::raw_client canceller{server.edge->port()};
+  canceller.say(server.text_of("POST", agent_path(), rpc_text("tasks/cancel", by_id(begun)), ""));
+  canceller.hear("HTTP/1.1 200"); // it waits for the end
+  server.at->open();
+  canceller.hear(R"("state":"canceled")");
+  follower.hear(R"("final":true)");
+  auto again = a2a(server, "tasks/cancel", by_id(begun));
+  BOOST_TEST(again["error"]["code"] == value(-32002));
+}
+
+BOOST_AUTO_TEST_CASE(a_finished_task_is_followed_to_its_end_at_once) {
+  served_rooms server;
+  auto task = task_of(a2a(server, "message/send", said("hi")));
+  auto answer = server.ask("POST", agent_path(), rpc_text("tasks/resubscribe", by_id(task)));
+  auto results = results_in(answer.body);
+  BOOST_REQUIRE(results.size() == 3u);
+  BOOST_TEST(results[0]["kind"] == value("task"));
+  BOOST_TEST(results[1]["kind"] == value("artifact-update"));
+  BOOST_TEST(results[2]["final"] == value(true));
+}
+
+BOOST_AUTO_TEST_CASE(a_failed_run_is_a_failed_task_with_its_error) {
+  served_rooms server;
+  auto part = value::map({{"kind", "data"}, {"data", value::map({{"n", 1}})}});
+  auto message = value::map({{"role", "user"}, {"parts", value::list({part})}});
+  auto answer = server.ask("POST", agent_path("fail"),
+                           rpc_text("message/send", value::map({{"message", message}})));
+  auto task = task_of(answer.json());
+  BOOST_TEST(task["status"]["state"] == value("failed"));
+  BOOST_TEST(task["status"]["message"]["parts"][0]["text"] == value("ValueError: boom happened"));
+}
+
+BOOST_AUTO_TEST_CASE(a_task_of_another_assistant_is_not_known) {
+  served_rooms server;
+  auto task = task_of(a2a(server, "message/send", said("hi")));
+  auto other = server.ask("POST", agent_path("plain"), rpc_text("tasks/get", by_id(task)));
+  BOOST_TEST(other.json()["error"]["code"] == value(-32001));
+}
+
+BOOST_AUTO_TEST_CASE(a_text_to_a_graph_without_messages_is_refused) {
+  served_rooms server;
+  auto answer = server.ask("POST", agent_path("plain"), rpc_text("message/send", said("hi")));
+  BOOST_TEST(answer.json()["error"]["code"] == value(-32602));
+  BOOST_TEST(server.post("/threads/count", value::map()).body == "0"); // it left nothing
+}
+
+BOOST_DATA_TEST_CASE(a_wrong_request_is_refused, data::make(refused_rpcs), one) {
+  served_rooms server;
+  auto answer = server.ask("POST", agent_path(), one.body);
+  BOOST_TEST(answer.status == one.status);
+  BOOST_TEST(answer.json()["error"]["code"] == value(one.code));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe::server::test

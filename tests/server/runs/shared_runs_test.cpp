@@ -1,0 +1,402 @@
+// Runs of several servers on one database: leases, takeovers, and what servers want of each other.
+#include "server/edge/refusal.hpp"
+#include "server/runs/cron_clock.hpp"
+#include "server/runs/stored_events.hpp"
+#include "tests/server/runs/shared_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <thread>
+
+namespace troupe::server::test {
+namespace {
+
+bool is_rising(const std::vector<std::uint64_t>& numbers) {
+  return std::ranges::adjacent_find(numbers, std::greater_equal<>{}) == numbers.end();
+}
+
+struct shared_runs : shared_world {};
+
+BOOST_FIXTURE_TEST_SUITE(server_shared_runs, shared_runs)
+
+// ---- servers that die
+
+BOOST_AUTO_TEST_CASE(a_run_of_a_dead_server_is_taken_up_by_one_other_from_its_checkpoint) {
+  shared_server b{*this, "b"}, c{*this, "c"};
+  b.at->open();
+  c.at->open();
+  shared_server a{*this, "a"};
+  auto run = a.create(held_input());
+  a.at->wait_for(1);
+  a.kill();
+  notice_deaths(*this, b, c);
+  auto end = b.end_of(run);
+  BOOST_TEST((end.run.status == run_status::success));
+  BOOST_TEST(end.output["n"] == value(11));
+  BOOST_TEST(c.end_of(run).output["n"] == value(11));
+  BOOST_TEST(stored(run)->attempt == 2);
+  BOOST_TEST(stored(run)->owner != "a");
+  BOOST_TEST(counts->of(thread, "first") == 1); // its checkpoint was stored
+  BOOST_TEST(counts->of(thread, "second") == 1);
+  b.settle();
+  c.settle();
+  BOOST_TEST(b.ends + c.ends == 1);
+  BOOST_TEST(!documents->get(document_kind::server, "a").value());
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_shows_signs_of_life_keeps_its_runs) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  auto run = a.create(held_input());
+  a.at->wait_for(1);
+  for (int i = 0; i < 5; ++i)
+    notice_deaths(*this, a, b);
+  BOOST_TEST(stored(run)->owner == "a");
+  b.runs.recover(); // as if it were new
+  BOOST_TEST(stored(run)->owner == "a");
+  BOOST_TEST(stored(run)->attempt == 1);
+  a.at->open();
+  BOOST_TEST((a.end_of(run).run.status == run_status::success));
+}
+
+BOOST_AUTO_TEST_CASE(a_frozen_server_that_comes_back_stores_nothing_and_goes_on_under_another_id) {
+  shared_server b{*this, "b"};
+  b.at->open();
+  shared_server a{*this, "a"};
+  auto run = a.create(held_input());
+  auto here = a.ending(run);
+  heard_events heard;
+  auto reading = a.runs.read(thread, run.run_id, std::nullopt, heard.reader());
+  a.at->wait_for(1);
+  notice_deaths(*this, b); // a does not look meanwhile
+  BOOST_TEST((b.end_of(run).run.status == run_status::success));
+  a.at->open();
+  a.runs.look_at_servers();
+  BOOST_TEST(here.get().output["n"] == value(11)); // it follows the run now
+  heard.wait_for_end();
+  BOOST_TEST(stored(run)->owner == "b");
+  BOOST_TEST(stored(run)->attempt == 2);
+  BOOST_TEST(a.n_of(thread) == value(11));
+  a.settle();
+  BOOST_TEST(a.ends == 0);
+  auto next = a.create(free_input());
+  BOOST_TEST(a.end_of(next).output["n"] == value(22));
+  BOOST_TEST(stored(next)->owner != "a");
+}
+
+BOOST_AUTO_TEST_CASE(a_frozen_server_whose_step_ends_after_the_takeover_stores_nothing) {
+  shared_server b{*this, "b"};
+  shared_server a{*this, "a"};
+  auto run = a.create(held_input());
+  auto here = a.ending(run);
+  a.at->wait_for(1);
+  notice_deaths(*this, b);
+  b.at->wait_for(1); // b has the run, in its second step
+  a.at->open();      // a stores a step of it, without a look at its lease
+  a.runs.look_at_servers();
+  b.at->open();
+  BOOST_TEST(here.get().output["n"] == value(11));
+  BOOST_TEST(b.n_of(thread) == value(11));
+  BOOST_TEST(stored(run)->owner == "b");
+  a.settle();
+  b.settle();
+  BOOST_TEST(a.ends + b.ends == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_lost_its_lease_takes_its_run_up_again_when_no_other_does) {
+  shared_server a{*this, "a"};
+  auto run = a.create(held_input());
+  a.at->wait_for(1);
+  documents->commit_and_wait({{document_kind::server, "a", std::nullopt}}).value();
+  a.runs.look_at_servers();
+  a.at->open();
+  BOOST_TEST((a.end_of(run).run.status == run_status::success));
+  BOOST_TEST(a.n_of(thread) == value(11));
+  BOOST_TEST(stored(run)->attempt == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_took_servers_down_again_and_again_fails_and_says_so) {
+  attempts_max = 2;
+  shared_server c{*this, "c"}, b{*this, "b"}, a{*this, "a"};
+  auto run = a.create(held_input());
+  a.at->wait_for(1);
+  a.kill();
+  notice_deaths(*this, b);
+  b.at->wait_for(1);
+  b.kill();
+  auto waiting = c.ending(run);
+  notice_deaths(*this, c);
+  auto end = waiting.get();
+  BOOST_TEST((end.run.status == run_status::error));
+  BOOST_TEST(end.output["__error__"]["error"] == value("RunGivenUp"));
+  BOOST_TEST((stored_thread().status == thread_status::error));
+  BOOST_TEST(stored_thread().inflight.empty());
+  BOOST_TEST(c.ends == 1); // its webhook is called
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_stops_leaves_its_line_to_others_at_once) {
+  shared_server b{*this, "b"};
+  b.at->open();
+  auto a = std::make_unique<shared_server>(*this, "a");
+  auto running = a->create(held_input());
+  auto waiting = a->create(free_input());
+  a->at->wait_for(1);
+  b.runs.look_at_servers();
+  a->at->open();
+  BOOST_TEST(a->runs.drain(std::chrono::seconds{60}));
+  b.runs.look_at_servers(); // no time passed
+  BOOST_TEST((b.end_of(running).run.status == run_status::success));
+  BOOST_TEST(b.end_of(waiting).output["n"] == value(22));
+  BOOST_TEST(counts->of(thread, "first") == 2);
+  BOOST_TEST(counts->of(thread, "second") == 2);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_a_stopping_server_left_goes_on_from_its_checkpoint) {
+  shared_server b{*this, "b"};
+  auto a = std::make_unique<shared_server>(*this, "a");
+  auto run = a->create(value::map(
+    {{"input", value::map({{"early", true}, {"free", true}})}, {"stream_resumable", true}}));
+  a->at->wait_for(1);
+  BOOST_TEST(!a->runs.drain(std::chrono::milliseconds{0})); // it asks the run to stop
+  a->at->open();
+  BOOST_TEST(a->runs.drain(std::chrono::seconds{60}));
+  BOOST_TEST(stored(run)->left == 1);
+  BOOST_TEST(stored(run)->attempt == 0);
+  auto before = last_stored_event(*documents, run.run_id);
+  BOOST_TEST(before > 0u);
+  b.runs.recover();
+  BOOST_TEST(b.end_of(run).output["n"] == value(11));
+  BOOST_TEST(counts->of(thread, "first") == 1);
+  BOOST_TEST(stored(run)->attempt == 1);
+  BOOST_TEST(stored_events_after(*documents, run.run_id, before).front().seq == before + 1);
+}
+
+BOOST_AUTO_TEST_CASE(an_end_that_could_not_be_stored_is_stored_again) {
+  shared_server a{*this, "a"};
+  auto run = a.create(held_input());
+  a.at->wait_for(1);
+  a.documents->refuse(true);
+  a.at->open();
+  a.documents->wait_for_a_refusal();
+  BOOST_TEST((stored(run)->status == run_status::running));
+  a.documents->refuse(false);
+  BOOST_TEST((a.end_of(run).run.status == run_status::success));
+  BOOST_TEST(counts->of(thread, "second") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_delayed_run_of_a_dead_server_begins_on_another_one) {
+  shared_server b{*this, "b"};
+  shared_server a{*this, "a"};
+  auto run = a.create(free_input().with("after_seconds", 20));
+  a.kill();
+  notice_deaths(*this, b);
+  BOOST_TEST((stored(run)->status == run_status::pending));
+  pass(std::chrono::seconds{20});
+  for (int i = 0; i < 31; ++i) // until the look at all runs
+    b.runs.look_at_servers();
+  BOOST_TEST((b.end_of(run).run.status == run_status::success));
+  BOOST_TEST(stored(run)->owner == "b");
+}
+
+// ---- runs elsewhere
+
+BOOST_AUTO_TEST_CASE(a_run_is_cancelled_and_waited_for_from_another_server) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  for (auto action : {cancel_action::interrupt, cancel_action::rollback}) {
+    auto run = a.create(held_input());
+    a.at->wait_for(action == cancel_action::interrupt ? 1 : 2);
+    auto end = b.ending(run);
+    BOOST_TEST(b.runs.cancel(thread, run.run_id, action));
+    BOOST_TEST((end.get().run.status == run_status::interrupted));
+    BOOST_TEST(bool(stored(run)) == (action == cancel_action::interrupt));
+  }
+  BOOST_TEST(a.n_of(thread) == value(1)); // of the first step of the one that was not undone
+}
+
+BOOST_AUTO_TEST_CASE(a_cancel_of_a_run_whose_server_is_dead_ends_it_when_it_is_taken_up) {
+  shared_server b{*this, "b"}, a{*this, "a"};
+  auto run = a.create(held_input());
+  a.at->wait_for(1);
+  a.kill();
+  BOOST_TEST(b.runs.cancel(thread, run.run_id, cancel_action::interrupt));
+  auto end = b.ending(run);
+  notice_deaths(*this, b);
+  BOOST_TEST((end.get().run.status == run_status::interrupted));
+  BOOST_TEST(counts->of(thread, "second") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_is_joined_from_another_server_before_and_after_its_end) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  auto run = a.create(held_input());
+  auto waiting = a.create(free_input());
+  a.at->wait_for(1);
+  auto first = b.ending(run);
+  auto second = b.ending(waiting);
+  a.at->open();
+  BOOST_TEST((first.get().run.status == run_status::success));
+  BOOST_TEST(second.get().output["n"] == value(22));
+  BOOST_TEST(b.end_of(run).output["n"] == value(22)); // those of the thread, by now
+}
+
+BOOST_AUTO_TEST_CASE(a_stateless_run_that_went_elsewhere_shows_its_output_to_who_waits_for_it) {
+  shared_server b{*this, "b"}, a{*this, "a"};
+  auto run = a.runs.create("", shared_server::request(held_input()),
+                           {.assistant_id = "a", .graph_id = "steps"});
+  a.at->wait_for(1);
+  auto here = a.ending(run);
+  notice_deaths(*this, b);
+  b.at->wait_for(1);
+  a.runs.look_at_servers();
+  wait_until_stored(run, [](const run_record& r) { return r.followed; });
+  b.settle();
+  b.at->open();
+  BOOST_TEST(here.get().output["n"] == value(11));
+  BOOST_TEST(!documents->get(document_kind::thread, run.thread_id).value());
+}
+
+BOOST_AUTO_TEST_CASE(double_texting_counts_runs_of_other_servers) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  b.at->open();
+  auto running = a.create(held_input());
+  a.at->wait_for(1);
+  try {
+    b.create(held_input("reject"));
+    BOOST_ERROR("it was accepted");
+  } catch (const refusal& no) {
+    BOOST_TEST(no.status() == 409);
+  }
+  auto next = b.create(held_input("interrupt"));
+  a.settle(); // it knows
+  a.at->open();
+  BOOST_TEST((b.end_of(running).run.status == run_status::interrupted));
+  BOOST_TEST((b.end_of(next).run.status == run_status::success));
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_is_removed_from_another_server_with_the_run_that_runs_there) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  auto run = a.create(held_input());
+  a.at->wait_for(1);
+  auto end = a.ending(run);
+  BOOST_TEST(b.runs.remove_thread(thread));
+  BOOST_TEST((end.get().run.status == run_status::interrupted));
+  BOOST_TEST(!stored(run));
+  BOOST_TEST(!has_thread());
+  BOOST_TEST(checkpoints->threads().value().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_is_removed_from_another_server) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  auto run = a.create(held_input());
+  a.at->wait_for(1);
+  auto end = a.ending(run);
+  b.runs.remove(thread, run.run_id);
+  end.wait();
+  BOOST_TEST(!stored(run));
+  BOOST_TEST((stored_thread().status == thread_status::idle));
+}
+
+// ---- streams
+
+BOOST_AUTO_TEST_CASE(a_reader_on_another_server_gets_what_comes_after_it) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  auto run = a.create(held_input());
+  a.at->wait_for(1);
+  heard_events heard;
+  auto reading = b.runs.read(thread, run.run_id, std::nullopt, heard.reader());
+  b.settle(); // the run is marked
+  a.settle(); // its server knows
+  a.at->open();
+  heard.wait_for_end();
+  auto names = heard.names();
+  BOOST_REQUIRE(!names.empty());
+  BOOST_TEST(names.back() == "values");
+  BOOST_TEST(is_rising(heard.numbers()));
+  BOOST_TEST(stored(run)->followed);
+}
+
+BOOST_AUTO_TEST_CASE(the_reader_of_a_run_that_begins_on_another_server_gets_all_of_it) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  auto first = a.create(held_input());
+  a.at->wait_for(1);
+  heard_events heard;
+  std::shared_ptr<void> reading;
+  auto run = b.create(held_input(), {},
+                      [&](event_log& log) { reading = log.read(heard.reader()); });
+  b.runs.cancel(thread, first.run_id, cancel_action::interrupt);
+  a.at->wait_for(2); // a begins the second one, too
+  b.settle();
+  a.settle();
+  a.at->open();
+  heard.wait_for_end();
+  BOOST_TEST(heard.names().back() == "values");
+  BOOST_TEST((b.end_of(run).run.status == run_status::success));
+}
+
+BOOST_AUTO_TEST_CASE(a_resumable_stream_is_complete_over_a_takeover) {
+  shared_server b{*this, "b"};
+  b.at->open();
+  shared_server a{*this, "a"};
+  auto run = a.create(held_input().with("stream_resumable", true));
+  a.at->wait_for(1);
+  heard_events all;
+  auto reading = b.runs.read(thread, run.run_id, 0, all.reader());
+  all.wait_for(1);
+  a.kill();
+  notice_deaths(*this, b);
+  all.wait_for_end();
+  auto numbers = all.numbers();
+  BOOST_TEST(is_rising(numbers));
+  BOOST_TEST(numbers.front() == 1u);
+  BOOST_TEST(numbers.back() > limits::server_run_events_gap); // a might still store some
+  BOOST_TEST(all.names().back() == "values");
+  for (auto after : numbers) { // a client that comes back with any of them
+    heard_events rest;
+    b.runs.read(thread, run.run_id, after, rest.reader());
+    rest.wait_for_end();
+    auto those = rest.numbers();
+    BOOST_TEST(
+      std::equal(those.begin(), those.end(), std::ranges::find(numbers, after) + 1, numbers.end()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(events_of_a_run_that_was_followed_are_removed_with_the_run) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  auto run = a.create(held_input());
+  a.at->wait_for(1);
+  heard_events heard;
+  auto reading = b.runs.read(thread, run.run_id, std::nullopt, heard.reader());
+  b.settle();
+  a.settle();
+  a.at->open();
+  heard.wait_for_end();
+  BOOST_TEST(last_stored_event(*documents, run.run_id) > 0u);
+  b.runs.remove(thread, run.run_id);
+  BOOST_TEST(last_stored_event(*documents, run.run_id) == 0u);
+}
+
+// ---- crons
+
+BOOST_AUTO_TEST_CASE(a_cron_starts_its_run_on_one_server) {
+  auto then = time.load();
+  auto at_once = [this] { return time.load(); };
+  cron_record cron{.cron_id = "c", .schedule = "* * * * *", .next_run_date = time_text(then)};
+  documents->commit_and_wait({{document_kind::cron, "c", cron.body()}}).value();
+  std::atomic<int> started = 0;
+  auto start = [&started](const cron_record&) { ++started; };
+  cron_clock one{documents, at_once, start}, two{documents, at_once, start},
+    three{documents, at_once, start};
+  for (int minute = 1; minute <= 20; ++minute) {
+    std::vector<std::thread> looking;
+    for (auto* clock : {&one, &two, &three})
+      looking.emplace_back([clock] { clock->look(); });
+    for (auto& thread : looking)
+      thread.join();
+    BOOST_TEST(started == minute);
+    pass(std::chrono::minutes{1});
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace
+} // namespace troupe::server::test

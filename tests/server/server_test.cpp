@@ -1,0 +1,336 @@
+// A whole server over a socket: who may call, and what a caller may see.
+#include "tests/fixtures/raw_client.hpp"
+#include "tests/persistence/postgres/postgres_server.hpp"
+
+#include <troupe/server.hpp>
+
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+namespace troupe::server::test {
+namespace {
+
+using troupe::test::raw_client;
+
+compiled_graph adder() {
+  state_graph<> g{{{"n", sum}}};
+  g.add_node("add", [] { return state_update{{"n", 1}}; });
+  g.add_edge(START, "add");
+  return g.compile({.name = "adder"});
+}
+
+server_options options_with_graph() {
+  return {.graphs = {{"adder", adder()}}, .port = 0};
+}
+
+struct heard_answer {
+  int status = 0;
+  value body = {};
+};
+
+heard_answer ask(const agent_server& server, const std::string& method, const std::string& path,
+                 const std::string& headers = "", const std::string& body = "") {
+  raw_client client{server.port()};
+  client.say(method + ' ' + path + " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n" + headers
+             + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  auto all = client.hear_all();
+  auto end = all.find("\r\n\r\n");
+  BOOST_REQUIRE(end != all.npos);
+  heard_answer out{.status = std::stoi(all.substr(9, 3))};
+  auto text = all.substr(end + 4);
+  if (all.find("hunked") < end) // one object, between the sizes of chunks
+    text = text.substr(text.find('{'), text.rfind('}') - text.find('{') + 1);
+  if (auto read = from_json(text, json_form::plain))
+    out.body = *read;
+  return out;
+}
+
+// A folder that is removed at the end.
+struct server_folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path()
+                               / ("troupe-server-" + std::to_string(::getpid()));
+  server_folder() { std::filesystem::create_directory(path); }
+  ~server_folder() { std::filesystem::remove_all(path); }
+  std::filesystem::path write(const char* name, const std::string& text) const {
+    std::ofstream{path / name} << text;
+    return path / name;
+  }
+};
+
+// of "foo"
+constexpr const char* hash_line =
+  "sha256:2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae site\n";
+
+// Callers by the header x-user; each sees its own documents.
+server_options owned_options() {
+  auto out = options_with_graph();
+  out.authenticate = [](const request_head& head) -> result<caller> {
+    auto name = head.header("x-user");
+    if (name.empty())
+      return error{errc::invalid_value, "no user"};
+    return caller{.identity = std::string{name}};
+  };
+  out.authorise = [](const access_question& asked) -> access_verdict {
+    if (asked.what.resource == "store") {
+      const auto& space = asked.body["namespace"]; // a list, or a text in a query
+      auto owner = value(asked.who.identity);
+      return {.is_allowed = space == owner || (space.size() == 1 && space[0] == owner)};
+    }
+    if (asked.what.resource == "assistants")
+      return {};
+    return {.filter = value::map({{"owner", asked.who.identity}})};
+  };
+  return out;
+}
+
+constexpr const char* as_ann = "x-user: ann\r\n";
+constexpr const char* as_bob = "x-user: bob\r\n";
+
+std::string text_of_member(const value& body, std::string_view name) {
+  BOOST_REQUIRE(body[name].is_string());
+  return std::string{body[name].as_string()};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(server_server)
+
+BOOST_AUTO_TEST_CASE(a_server_with_a_file_of_keys_serves_their_holders_alone) {
+  server_folder folder;
+  auto options = options_with_graph();
+  options.api_keys = folder.write("keys", hash_line);
+  agent_server server{options};
+  BOOST_TEST(ask(server, "GET", "/ok").status == 200);
+  BOOST_TEST(ask(server, "POST", "/threads", "", "{}").status == 401);
+  BOOST_TEST(ask(server, "POST", "/threads", "x-api-key: bar\r\n", "{}").status == 401);
+  BOOST_TEST(ask(server, "POST", "/threads", "x-api-key: foo\r\n", "{}").status == 200);
+  folder.write("keys", "# nobody\n"); // the server looks at the file once a second
+  int tries = 0;
+  while (ask(server, "POST", "/threads", "x-api-key: foo\r\n", "{}").status != 401)
+    BOOST_REQUIRE(++tries < 1'000'000);
+}
+
+BOOST_AUTO_TEST_CASE(wrong_options_throw_before_anything_is_opened) {
+  server_folder folder;
+  auto message_of = [](server_options options) {
+    try {
+      agent_server server{std::move(options)};
+      return std::string{"no error"};
+    } catch (const error& e) {
+      BOOST_TEST((e.code() == errc::invalid_config));
+      return e.message();
+    }
+  };
+  auto with = [](auto&& change) {
+    auto out = options_with_graph();
+    change(out);
+    return out;
+  };
+  auto names = [](const std::string& text, std::string_view word) {
+    return text.find(word) != text.npos;
+  };
+  auto data = (folder.path / "data").string();
+  auto missing = folder.path / "missing";
+  BOOST_TEST(names(message_of(with([&](auto& o) {
+                     o.data_dir = data;
+                     o.api_keys = missing;
+                   })),
+                   missing.string()));
+  BOOST_TEST(!std::filesystem::exists(data));
+  auto malformed = folder.write("malformed", "\nfoo bar\n");
+  auto complaint = message_of(with([&](auto& o) { o.api_keys = malformed; }));
+  BOOST_TEST(names(complaint, "line 2"));
+  BOOST_TEST(names(complaint, malformed.string()));
+  auto open_secret = folder.write("secret", std::string(40, 's'));
+  std::filesystem::permissions(open_secret, std::filesystem::perms{0644});
+  BOOST_TEST(
+    names(message_of(with([&](auto& o) { o.tokens = token_rules{.secret_file = open_secret}; })),
+          "chmod 600"));
+  auto short_secret = folder.write("short", "s\n");
+  std::filesystem::permissions(short_secret, std::filesystem::perms{0600});
+  BOOST_TEST(
+    names(message_of(with([&](auto& o) { o.tokens = token_rules{.secret_file = short_secret}; })),
+          "32 bytes"));
+  for (const char* place : {"http://127.0.0.1/keys", "https://10.0.0.1/keys", "https://"})
+    BOOST_TEST(names(message_of(with([&](auto& o) { o.tokens = token_rules{.jwks = place}; })),
+                     "keys of tokens"),
+               place);
+  auto no_set = folder.write("jwks", "{}");
+  BOOST_TEST(
+    names(message_of(with([&](auto& o) { o.tokens = token_rules{.jwks = no_set.string()}; })),
+          no_set.string()));
+  BOOST_TEST(names(message_of(with([&](auto& o) {
+                     o.tls_certificate = missing;
+                     o.tls_key = missing;
+                   })),
+                   missing.string()));
+}
+
+BOOST_AUTO_TEST_CASE(a_rate_bounds_requests) {
+  auto options = options_with_graph();
+  options.rate = {.per_second = 0.001, .burst = 2};
+  agent_server server{options};
+  BOOST_TEST(ask(server, "GET", "/info").status == 200);
+  BOOST_TEST(ask(server, "GET", "/info").status == 200);
+  BOOST_TEST(ask(server, "GET", "/info").status == 429);
+}
+
+BOOST_AUTO_TEST_CASE(switched_off_paths_are_missing) {
+  auto options = options_with_graph();
+  options.disabled = {.store = true, .meta = true};
+  agent_server server{options};
+  BOOST_TEST(ask(server, "GET", "/info").status == 404);
+  BOOST_TEST(ask(server, "POST", "/store/items/search", "", "{}").status == 404);
+  BOOST_TEST(ask(server, "POST", "/threads", "", "{}").status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(a_filter_hides_what_others_own) {
+  agent_server server{owned_options()};
+  BOOST_TEST(ask(server, "POST", "/threads", "", "{}").status == 401);
+  auto made = ask(server, "POST", "/threads", as_ann, R"({"metadata":{"owner":"bob","n":1}})");
+  BOOST_REQUIRE(made.status == 200);
+  BOOST_TEST(made.body["metadata"]["owner"] == value("ann")); // the filter wins
+  auto id = text_of_member(made.body, "thread_id");
+  auto path = "/threads/" + id;
+  BOOST_TEST(ask(server, "GET", path, as_ann).status == 200);
+
+  const std::string run = R"({"assistant_id":"adder","input":{"n":1}})";
+  for (auto [method, at, body] :
+       {std::tuple{"GET", path, std::string{}},
+        {"GET", path + "/state", std::string{}},
+        {"POST", path + "/history", std::string{"{}"}},
+        {"PATCH", path, std::string{R"({"metadata":{"owner":"bob"}})"}},
+        {"POST", path + "/copy", std::string{}},
+        {"POST", path + "/runs/wait", run},
+        {"POST", path + "/runs/stream", run},
+        {"GET", path + "/runs", std::string{}},
+        {"POST", path + "/commands", std::string{R"({"id":1,"method":"run.start","params":{}})"}},
+        {"POST", path + "/stream/events", std::string{R"({"channels":["values"]})"}},
+        {"GET", path + "/stream", std::string{}},
+        {"DELETE", path, std::string{}}})
+    BOOST_TEST(ask(server, method, at, as_bob, body).status == 404, method << ' ' << at);
+  BOOST_TEST(ask(server, "POST", "/threads", as_bob,
+                 R"({"if_exists":"do_nothing","thread_id":")" + id + "\"}")
+               .status
+             == 409);
+  auto pruned = ask(server, "POST", "/threads/prune", as_bob, R"({"thread_ids":[")" + id + "\"]}");
+  BOOST_TEST(pruned.body["pruned_count"] == value(0));
+  BOOST_TEST(ask(server, "GET", path, as_ann).status == 200); // it is still there
+}
+
+BOOST_AUTO_TEST_CASE(a_filter_narrows_searches) {
+  agent_server server{owned_options()};
+  ask(server, "POST", "/threads", as_ann, R"({"metadata":{"n":1}})");
+  ask(server, "POST", "/threads", as_bob, R"({"metadata":{"n":1}})");
+  auto found = ask(server, "POST", "/threads/search", as_ann, R"({"metadata":{"n":1}})");
+  BOOST_REQUIRE(found.body.size() == 1u);
+  BOOST_TEST(found.body[0]["metadata"]["owner"] == value("ann"));
+  BOOST_TEST(ask(server, "POST", "/threads/count", as_bob, "{}").body == value(1));
+  // A search for another owner finds nothing, rather than the caller's own.
+  auto others = ask(server, "POST", "/threads/search", as_ann, R"({"metadata":{"owner":"bob"}})");
+  BOOST_TEST(others.body.empty());
+  BOOST_TEST(ask(server, "POST", "/threads/count", as_ann, R"({"metadata":{"owner":"bob"}})").body
+             == value(0));
+}
+
+BOOST_AUTO_TEST_CASE(runs_of_a_filtered_caller_are_its_own) {
+  agent_server server{owned_options()};
+  const std::string body =
+    R"({"assistant_id":"adder","input":{"n":1},"if_not_exists":"create","on_completion":"keep"})";
+  auto id = std::string{"7b0d7c9c-31a1-4f5f-8a38-0d5a2a3f2b11"};
+  auto run = ask(server, "POST", "/threads/" + id + "/runs/wait", as_ann, body);
+  BOOST_TEST(run.body["n"] == value(2));
+  BOOST_TEST(ask(server, "GET", "/threads/" + id, as_ann).status == 200);
+  BOOST_TEST(ask(server, "GET", "/threads/" + id, as_bob).status == 404);
+  auto all = ask(server, "GET", "/threads/" + id + "/runs", as_ann);
+  BOOST_REQUIRE(all.body.size() == 1u);
+  BOOST_TEST(all.body[0]["metadata"]["owner"] == value("ann"));
+  auto run_id = text_of_member(all.body[0], "run_id");
+  BOOST_TEST(ask(server, "GET", "/runs/" + run_id + "/join", as_bob).status == 404);
+  BOOST_TEST(ask(server, "GET", "/runs/" + run_id + "/join", as_ann).status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(a_socket_obeys_the_filter_at_each_command) {
+  agent_server server{owned_options()};
+  const std::string id = "7b0d7c9c-31a1-4f5f-8a38-0d5a2a3f2b12";
+  auto open_as = [&](raw_client& client, const char* who) {
+    client.say("GET /threads/" + id + "/stream/events HTTP/1.1\r\nHost: x\r\n"
+               + "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+               + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" + who + "\r\n");
+    return client.hear("\r\n\r\n").substr(9, 3);
+  };
+  raw_client bob{server.port()};
+  BOOST_TEST(open_as(bob, as_bob) == "101"); // the thread is nobody's yet
+  ask(server, "POST", "/threads", as_ann, R"({"thread_id":")" + id + "\"}");
+  const std::string command = R"({"id":1,"method":"state.get","params":{}})";
+  bob.say(std::string{'\x81', static_cast<char>(0x80 | command.size())} + std::string(4, '\0')
+          + command); // a text, under a mask of zeros
+  BOOST_TEST(bob.hear(R"("id":1)").find("permission_denied") != std::string::npos);
+  raw_client late{server.port()};
+  BOOST_TEST(open_as(late, as_bob) == "404");
+}
+
+BOOST_AUTO_TEST_CASE(an_authoriser_sees_the_members_of_path_and_query) {
+  auto options = owned_options();
+  agent_server server{options};
+  auto put = [&](const char* as, const char* space) {
+    return ask(server, "PUT", "/store/items", as,
+               std::string{R"({"namespace":[")"} + space + R"("],"key":"k","value":{}})")
+      .status;
+  };
+  BOOST_TEST(put(as_ann, "ann") == 204);
+  BOOST_TEST(put(as_bob, "ann") == 403);
+  BOOST_TEST(ask(server, "GET", "/store/items?namespace=ann&key=k", as_ann).status == 200);
+  BOOST_TEST(ask(server, "GET", "/store/items?namespace=ann&key=k", as_bob).status == 403);
+  BOOST_TEST(ask(server, "GET", "/store/items?namespace=ann&namespace=bob&key=k", as_bob).status
+             == 403);
+}
+
+BOOST_AUTO_TEST_CASE(a_filter_that_has_no_effect_is_an_error) {
+  auto options = owned_options();
+  options.authorise = [](const access_question&) -> access_verdict {
+    return {.filter = value::map({{"owner", "ann"}})};
+  };
+  agent_server server{options};
+  BOOST_TEST(ask(server, "GET", "/store/items?namespace=ann&key=k", as_ann).status == 500);
+}
+
+BOOST_AUTO_TEST_CASE(records_in_a_database_are_those_of_the_next_server) {
+  auto options = options_with_graph();
+  options.postgres = troupe::test::postgres_server::of_this_program().fresh_options();
+  std::string path;
+  {
+    agent_server server{options};
+    auto thread = ask(server, "POST", "/threads", "", "{}");
+    path = "/threads/" + text_of_member(thread.body, "thread_id");
+    auto run = ask(server, "POST", path + "/runs/wait", "",
+                   R"({"assistant_id":"adder","input":{"n":1}})");
+    BOOST_TEST(run.body["n"] == value(2));
+    BOOST_TEST(
+      ask(server, "PUT", "/store/items", "", R"({"namespace":["a"],"key":"k","value":{"v":1}})")
+        .status
+      == 204);
+  }
+  agent_server server{options};
+  BOOST_TEST(ask(server, "GET", path + "/state").body["values"]["n"] == value(2));
+  BOOST_TEST(ask(server, "GET", "/store/items?namespace=a&key=k").body["value"]["v"] == value(1));
+}
+
+BOOST_AUTO_TEST_CASE(new_threads_get_the_time_to_live_of_the_options) {
+  auto options = options_with_graph();
+  options.expiry = {.minutes = 60, .strategy = "keep_latest"};
+  agent_server server{options};
+  auto ttl_of = [&server](const std::string& body) {
+    auto made = ask(server, "POST", "/threads", "", body);
+    auto id = text_of_member(made.body, "thread_id");
+    return to_json(ask(server, "GET", "/threads/" + id + "?include=ttl").body["ttl"]);
+  };
+  BOOST_TEST(ttl_of("{}") == R"({"strategy":"keep_latest","ttl":60.0})");
+  BOOST_TEST(ttl_of(R"({"ttl":{"ttl":5}})") == R"({"strategy":"delete","ttl":5.0})");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe::server::test
