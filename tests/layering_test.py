@@ -57,8 +57,8 @@ LIBRARIES = {
     "testing": ({"testing"}, {"core"}),
 }
 PUBLIC = {"postgres": ["troupe/postgres.hpp"], "agents": ["troupe/agents.hpp", "troupe/agents/"],
-          "cluster": ["troupe/cluster.hpp"], "server": ["troupe/server.hpp", "troupe/server/"], "testing": ["troupe/testing/"]}  # what of include/ belongs to a library; else core
-    "client": {"http", "graph", "tasks", "coordinator"},
+          "cluster": ["troupe/cluster.hpp"], "server": ["troupe/server.hpp", "troupe/server/"],
+          "client": ["troupe/client.hpp", "troupe/client/"], "testing": ["troupe/testing/"]}  # what of include/ belongs to a library; else core
 ON_TOP = {"tools", "examples", "tests", "bench"}  # may include anything; no other folder includes them
 
 KNOW_CAF = {"actors", "coordinator", "cluster", "cluster/links"}
