@@ -18,6 +18,12 @@ http_response response_of(http_transfer& transfer) {
   return out;
 }
 
+void wait_for_sign(http_transfer& transfer, http_sign sign) {
+  auto there = std::make_shared<std::promise<void>>();
+  transfer.when(sign, [there] { there->set_value(); });
+  there->get_future().wait();
+}
+
 // Suspends the body until `sign`; the transfer is given up together with the body.
 coro<void> http_sign_of(const context& ctx, std::shared_ptr<http_loop> loop,
                         http_transfer_ptr transfer, http_sign sign) {
@@ -30,8 +36,8 @@ coro<void> http_sign_of(const context& ctx, std::shared_ptr<http_loop> loop,
 
 } // namespace
 
-http_call::http_call(const context& ctx, http_request request)
-  : ctx_{&ctx},
+http_call::http_call(const context* ctx, http_request request)
+  : ctx_{ctx},
     loop_{http_loop::shared()} {
   check_request(request);
   transfer_ = std::make_shared<http_transfer>(std::move(request), false);
@@ -48,15 +54,23 @@ coro<void> http_call::until(http_sign sign) {
 }
 
 coro<http_head> http_call::head() {
-  auto there = until(http_sign::head);
-  co_await there;
+  if (ctx_) {
+    auto there = until(http_sign::head);
+    co_await there;
+  } else {
+    wait_for_sign(*transfer_, http_sign::head);
+  }
   co_return transfer_->head();
 }
 
 coro<std::string> http_call::more() {
   bool had_to_wait = false;
-  auto there = until(http_sign::data);
-  co_await there;
+  if (ctx_) {
+    auto there = until(http_sign::data);
+    co_await there;
+  } else {
+    wait_for_sign(*transfer_, http_sign::data);
+  }
   auto piece = transfer_->take(had_to_wait);
   if (had_to_wait)
     loop_->go_on(transfer_);
@@ -76,13 +90,17 @@ void http_call::let_end(std::chrono::milliseconds within) {
   transfer_.reset();
 }
 
-coro<http_response> http_fetch(const context& ctx, http_request request) {
+coro<http_response> http_fetch(const context* ctx, http_request request) {
   check_request(request);
   auto loop = http_loop::shared();
   auto transfer = std::make_shared<http_transfer>(std::move(request), true);
   loop->start(transfer);
-  auto ended = http_sign_of(ctx, loop, transfer, http_sign::end);
-  co_await ended;
+  if (ctx) {
+    auto ended = http_sign_of(*ctx, loop, transfer, http_sign::end);
+    co_await ended;
+  } else {
+    wait_for_sign(*transfer, http_sign::end);
+  }
   co_return response_of(*transfer);
 }
 
@@ -90,10 +108,8 @@ http_response http_fetch_and_wait(http_request request) {
   check_request(request);
   auto loop = http_loop::shared();
   auto transfer = std::make_shared<http_transfer>(std::move(request), true);
-  auto ended = std::make_shared<std::promise<void>>();
   loop->start(transfer);
-  transfer->when(http_sign::end, [ended] { ended->set_value(); });
-  ended->get_future().wait();
+  wait_for_sign(*transfer, http_sign::end);
   return response_of(*transfer);
 }
 

@@ -19,19 +19,26 @@
 #include <troupe/context.hpp>
 #include <troupe/coro.hpp>
 
+#include <utility>
+
 namespace troupe {
 
 /// A request of one coroutine body; it is on its way during the lifetime of this object. It is
 /// given up when the body's attempt is (cancelled, timed out), and when this object is destroyed.
+/// Without a context, the caller's thread waits, and the coroutines of this class never suspend.
 /// Thread: that of the body.
 class http_call {
 public:
   /// Sends the request. A server that sends faster than the body reads has to wait.
   /// Errors: throws http_error not_sent.
-  http_call(const context& ctx, http_request request);
+  http_call(const context& ctx, http_request request) : http_call{&ctx, std::move(request)} {}
+  http_call(const context* ctx, http_request request);
   http_call(const http_call&) = delete;
   http_call& operator=(const http_call&) = delete;
   ~http_call();
+
+  /// Another body reads from now on; null: a thread that may wait.
+  void read_in(const context* ctx) noexcept { ctx_ = ctx; }
 
   /// Status and headers, as soon as they are there, whatever the status.
   /// Errors: throws http_error.
@@ -56,9 +63,12 @@ private:
   http_transfer_ptr transfer_;
 };
 
-/// The whole response, whatever its status.
+/// The whole response, whatever its status. Without a context, as http_call.
 /// Errors: throws http_error.
-coro<http_response> http_fetch(const context& ctx, http_request request);
+coro<http_response> http_fetch(const context* ctx, http_request request);
+inline coro<http_response> http_fetch(const context& ctx, http_request request) {
+  return http_fetch(&ctx, std::move(request));
+}
 
 /// The same for a thread that may wait. Blocks: until the response or a time-out of the request.
 http_response http_fetch_and_wait(http_request request);

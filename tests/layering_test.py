@@ -43,6 +43,7 @@ KNOWS = {
     "server/runs": {"graph", "coordinator", "actors", "http", "server/documents", "server/edge", "server/rules"},
     "server/protocol": {"graph", "coordinator", "agents", "server/rules", "server/runs"},
     "server/api": {"graph", "http", "agents", "server/"},
+    "client": {"http", "graph", "tasks", "coordinator"},
     "testing": set(),  # the public API, as a test of a user's own saver
 }
 # Library -> its folders, and the libraries it links. Nothing of another library is included.
@@ -52,10 +53,12 @@ LIBRARIES = {
     "agents": ({"http", "agents"}, {"core"}),
     "cluster": ({"cluster"}, {"core"}),
     "server": ({"server"}, {"core", "postgres", "agents"}),
+    "client": ({"client"}, {"core", "agents"}),
     "testing": ({"testing"}, {"core"}),
 }
 PUBLIC = {"postgres": ["troupe/postgres.hpp"], "agents": ["troupe/agents.hpp", "troupe/agents/"],
-          "cluster": ["troupe/cluster.hpp"], "server": ["troupe/server.hpp", "troupe/server/"], "testing": ["troupe/testing/"]}  # what of include/ belongs to a library; else core
+          "cluster": ["troupe/cluster.hpp"], "server": ["troupe/server.hpp", "troupe/server/"],
+          "client": ["troupe/client.hpp", "troupe/client/"], "testing": ["troupe/testing/"]}  # what of include/ belongs to a library; else core
 ON_TOP = {"tools", "examples", "tests", "bench"}  # may include anything; no other folder includes them
 
 KNOW_CAF = {"actors", "coordinator", "cluster", "cluster/links"}
