@@ -23,7 +23,7 @@ struct hex_pairs {
   char text[256][2];
 };
 
-constexpr hex_pairs hex = [] {
+constexpr hex_pairs pairs = [] {
   constexpr char digits[] = "0123456789abcdef";
   hex_pairs out{};
   for (unsigned i = 0; i < 256; ++i) {
@@ -36,7 +36,7 @@ constexpr hex_pairs hex = [] {
 std::string hex_text(const uuid_bytes& bytes) {
   std::string out(32, '\0');
   for (std::size_t i = 0; i < bytes.size(); ++i)
-    std::memcpy(out.data() + 2 * i, hex.text[bytes[i]], 2);
+    std::memcpy(out.data() + 2 * i, pairs.text[bytes[i]], 2);
   return out;
 }
 
@@ -47,7 +47,7 @@ std::string uuid_text(const uuid_bytes& bytes) {
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (i == 4 || i == 6 || i == 8 || i == 10)
       ++to;
-    std::memcpy(to, hex.text[bytes[i]], 2);
+    std::memcpy(to, pairs.text[bytes[i]], 2);
     to += 2;
   }
   return out;

@@ -18,7 +18,7 @@ using test::resumable_run;
 using test::run_path_here;
 using test::run_with_status;
 
-using names = std::vector<std::string>;
+using event_names = std::vector<std::string>;
 
 std::size_t count_of_posts(const fake_provider& server) {
   std::size_t out = 0;
@@ -46,7 +46,7 @@ BOOST_AUTO_TEST_CASE(events_come_in_order_and_the_run_is_known_from_the_head) {
   BOOST_TEST(stream.thread_id() == known_thread);
   auto second = stream.next();
   BOOST_TEST(second->mode() == "updates");
-  BOOST_TEST((second->ns() == names{"child:1"}));
+  BOOST_TEST((second->ns() == event_names{"child:1"}));
   BOOST_TEST((second->data == value::map({{"a", value::map({{"n", 2}})}})));
   BOOST_TEST(!stream.next().has_value());
   BOOST_TEST(!stream.next().has_value());
@@ -66,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_lost_connection_joins_the_run_after_its_last_event) {
   server.then(run_with_status("success"));
   agent_client client{options_for(server.url())};
   auto stream = client.runs.stream(known_thread, resumable_run());
-  BOOST_TEST((names_of(stream) == names{"metadata#1", "values#2", "values#3", "values#4"}));
+  BOOST_TEST((names_of(stream) == event_names{"metadata#1", "values#2", "values#3", "values#4"}));
   BOOST_TEST(stream.last_event_id() == "4");
   BOOST_TEST(!stream.may_lack_events());
   auto asked = server.requests();
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_was_cut_before_its_first_event_asks_for_all_o
   server.then(run_with_status("success"));
   agent_client client{options_for(server.url())};
   auto stream = client.runs.stream(known_thread, resumable_run());
-  BOOST_TEST((names_of(stream) == names{"values#1"}));
+  BOOST_TEST((names_of(stream) == event_names{"values#1"}));
   BOOST_TEST(server.requests().at(1).header_of("last-event-id") == "-1");
 }
 
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_run_without_ids_is_joined_and_the_reader_learns_of_the_ga
   auto request = resumable_run();
   request.stream_resumable = false;
   auto stream = client.runs.stream(known_thread, request);
-  BOOST_TEST((names_of(stream) == names{"metadata", "values", "values"}));
+  BOOST_TEST((names_of(stream) == event_names{"metadata", "values", "values"}));
   BOOST_TEST(stream.may_lack_events());
   BOOST_TEST(server.requests().at(1).header_of("last-event-id").empty());
 }
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_ends_while_its_run_goes_on_is_joined_again) {
   server.then(run_with_status("success"));
   agent_client client{options_for(server.url())};
   auto stream = client.runs.stream(known_thread, resumable_run());
-  BOOST_TEST((names_of(stream) == names{"values#1", "values#2"}));
+  BOOST_TEST((names_of(stream) == event_names{"values#1", "values#2"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_stream_that_is_silent_for_too_long_counts_as_lost) {
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(a_stream_that_is_silent_for_too_long_counts_as_lost) {
   options.silence_max = std::chrono::milliseconds{20};
   agent_client client{options};
   auto stream = client.runs.stream(known_thread, resumable_run());
-  BOOST_TEST((names_of(stream) == names{"values#1", "values#2"}));
+  BOOST_TEST((names_of(stream) == event_names{"values#1", "values#2"}));
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_begins_again_is_waited_for) {
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(a_server_that_begins_again_is_waited_for) {
   server.then(events(event_text("values", "2", "2") + event_text("end", "null")));
   agent_client client{options_for(server.url())};
   auto stream = client.runs.stream(known_thread, resumable_run());
-  BOOST_TEST((names_of(stream) == names{"values#1", "values#2"})); // `end` needs no question
+  BOOST_TEST((names_of(stream) == event_names{"values#1", "values#2"})); // `end` needs no question
   BOOST_TEST(server.requests().size() == 4u);
 }
 

@@ -68,7 +68,7 @@ compiled_graph counting_writer(int parts, counter& written, lane where = lane::s
 }
 
 /// The parts that a callback gets, and the end.
-struct listener {
+struct part_listener {
   std::vector<std::string> parts;
   int ends = 0;
   std::promise<result<run_result>> ended;
@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(a_wrong_config_comes_out_of_every_reader) {
   BOOST_REQUIRE(got.failure.has_value());
   BOOST_TEST((got.failure->code() == errc::invalid_config));
   BOOST_TEST((code_of(run.get()) == errc::invalid_config));
-  listener late;
+  part_listener late;
   late.listen(run.read());
   BOOST_TEST((code_of(late.end()) == errc::invalid_config));
 }
@@ -379,7 +379,7 @@ BOOST_AUTO_TEST_CASE(a_callback_gets_the_parts_in_order_and_one_end) {
   runtime rt;
   auto app = rt.load(stepping_graph(500, ran));
   auto run = app.stream_events({{"n", 0}});
-  listener all;
+  part_listener all;
   all.listen(run.read(bounded({stream_mode::values}, 2)));
   BOOST_TEST(all.end().value().value()["n"] == value(500));
   BOOST_TEST(all.ends == 1);
@@ -446,7 +446,7 @@ BOOST_AUTO_TEST_CASE(a_callback_learns_that_the_runtime_is_gone) {
   std::optional<runtime> rt{std::in_place};
   auto run = rt->load(three_nodes([](const auto&) {})).stream_events({});
   rt.reset();
-  listener late;
+  part_listener late;
   late.listen(run.read());
   BOOST_TEST((code_of(late.end()) == errc::runtime_stopped));
   BOOST_TEST(late.parts.empty());

@@ -11,7 +11,7 @@ namespace {
 
 using modes = std::vector<stream_mode>;
 
-std::vector<std::string> texts(part_stream parts) {
+std::vector<std::string> texts_in(part_stream parts) {
   std::vector<std::string> out;
   for (auto& p : parts)
     out.push_back(std::string{to_string(p.mode)} + " " + to_json(p.data));
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_SUITE(coordinator_stream)
 BOOST_AUTO_TEST_CASE(updates_and_values_come_in_the_order_of_the_steps) {
   runtime rt;
   auto app = rt.load(three_nodes([](const auto&) {}));
-  auto got = texts(app.stream({}, {}, {stream_mode::updates, stream_mode::values}));
+  auto got = texts_in(app.stream({}, {}, {stream_mode::updates, stream_mode::values}));
   std::vector<std::string> expected{
     R"(updates {"a":{"log":["a"]}})", R"(values {"log":["a"]})",
     R"(updates {"b":{"log":["b"]}})", R"(values {"log":["a","b"]})",

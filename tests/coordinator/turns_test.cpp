@@ -56,7 +56,7 @@ public:
 
 using log_lines = std::vector<std::string>;
 
-struct scene {
+struct turn_scene {
   std::shared_ptr<thread_turns> turns = std::make_shared<thread_turns>();
   log_lines log;
   fake_run run(std::string name) { return {*turns, log, std::move(name)}; }
@@ -67,7 +67,7 @@ struct scene {
 BOOST_AUTO_TEST_SUITE(coordinator_turns)
 
 BOOST_AUTO_TEST_CASE(on_an_idle_thread_every_strategy_begins_at_once) {
-  scene s;
+  turn_scene s;
   for (auto how : {strategy::take_over, strategy::reject, strategy::enqueue, strategy::interrupt,
                    strategy::rollback}) {
     auto run = s.run("run");
@@ -81,7 +81,7 @@ BOOST_AUTO_TEST_CASE(on_an_idle_thread_every_strategy_begins_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_is_taken_over_is_revoked_and_its_end_means_nothing_any_more) {
-  scene s;
+  turn_scene s;
   auto a = s.run("a"), b = s.run("b"), c = s.run("c");
   a.ask();
   BOOST_TEST(b.ask());
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_is_taken_over_is_revoked_and_its_end_means_nothi
 }
 
 BOOST_AUTO_TEST_CASE(a_run_may_take_over_while_others_wait_and_they_wait_on) {
-  scene s;
+  turn_scene s;
   auto a = s.run("a"), b = s.run("b"), c = s.run("c"), d = s.run("d");
   a.ask();
   b.ask(strategy::enqueue);
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_run_may_take_over_while_others_wait_and_they_wait_on) {
 }
 
 BOOST_AUTO_TEST_CASE(the_queue_is_first_come_first_served) {
-  scene s;
+  turn_scene s;
   auto a = s.run("a"), b = s.run("b"), c = s.run("c");
   a.ask();
   BOOST_TEST(!b.ask(strategy::enqueue));
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(the_queue_is_first_come_first_served) {
 }
 
 BOOST_AUTO_TEST_CASE(a_turn_is_over_when_the_last_save_was_answered) {
-  scene s;
+  turn_scene s;
   auto a = s.run("a"), b = s.run("b"), c = s.run("c");
   a.ask();
   BOOST_TEST(a.claim->save_begins());
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_turn_is_over_when_the_last_save_was_answered) {
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_has_ended_but_for_its_saves_is_waited_for_and_not_taken_over) {
-  scene s;
+  turn_scene s;
   auto a = s.run("a"), b = s.run("b");
   a.ask();
   BOOST_TEST(a.claim->save_begins());
@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_has_ended_but_for_its_saves_is_waited_for_and_no
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_never_began_ends_its_turn_when_it_is_dropped) {
-  scene s;
+  turn_scene s;
   auto a = s.run("a"), b = s.run("b");
   s.turns->begin("t", a.claim, strategy::take_over).value();
   b.ask(strategy::enqueue);
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_never_began_ends_its_turn_when_it_is_dropped) {
 }
 
 BOOST_AUTO_TEST_CASE(who_interrupts_goes_before_the_queue_and_among_each_other_in_order) {
-  scene s;
+  turn_scene s;
   auto a = s.run("a"), b = s.run("b"), c = s.run("c"), d = s.run("d");
   a.ask();
   b.ask(strategy::enqueue);
@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(who_interrupts_goes_before_the_queue_and_among_each_other_i
 }
 
 BOOST_AUTO_TEST_CASE(a_cancel_that_comes_before_the_run_began_is_kept_for_it) {
-  scene s;
+  turn_scene s;
   held_claim claim;
   claim.cancel();
   int stops = 0;
@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(a_cancel_that_comes_before_the_run_began_is_kept_for_it) {
 }
 
 BOOST_AUTO_TEST_CASE(who_leaves_is_told_so_once_and_the_others_move_up) {
-  scene s;
+  turn_scene s;
   auto a = s.run("a"), b = s.run("b"), c = s.run("c"), d = s.run("d");
   a.ask();
   b.ask(strategy::enqueue);
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(who_leaves_is_told_so_once_and_the_others_move_up) {
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_has_a_bounded_queue) {
-  scene s;
+  turn_scene s;
   auto a = s.run("a");
   a.ask();
   std::deque<fake_run> many;
@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(a_thread_has_a_bounded_queue) {
 }
 
 BOOST_AUTO_TEST_CASE(at_the_end_all_who_wait_are_sent_away_and_nobody_is_let_in) {
-  scene s;
+  turn_scene s;
   auto a = s.run("a"), b = s.run("b"), c = s.run("c");
   a.ask();
   b.ask(strategy::enqueue);

@@ -10,10 +10,10 @@
 namespace troupe {
 namespace {
 
-using asking = std::function<value(context&)>;
+using question_body = std::function<value(context&)>;
 
 /// The asker in a body that takes a missing answer for a yes.
-value swallow(context& ctx, const asking& ask) {
+value swallow(context& ctx, const question_body& ask) {
   try {
     return ask(ctx);
   } catch (...) {
@@ -25,7 +25,7 @@ value plain_question(context& ctx) {
   return ctx.interrupt("sure?");
 }
 
-compiled_graph node_with(asking body, lane where = lane::standard) {
+compiled_graph node_with(question_body body, lane where = lane::standard) {
   state_graph<> g{log_only};
   g.add_node("a", [body](const state_view&, context& ctx) { return log(body(ctx)); },
              {.lane = where});

@@ -11,14 +11,14 @@
 namespace troupe {
 namespace {
 
-struct counter {
+struct counted_here {
   std::int64_t count = 0;
-  TROUPE_STATE(counter, count)
+  TROUPE_STATE(counted_here, count)
 };
 
 compiled_graph graph_of_this_program() {
-  state_graph<counter> g;
-  g.add_node("work", [](const counter&) { return set(&counter::count, 1); });
+  state_graph<counted_here> g;
+  g.add_node("work", [](const counted_here&) { return set(&counted_here::count, 1); });
   g.add_edge(START, "work");
   return g.compile({.name = "counts"});
 }

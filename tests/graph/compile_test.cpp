@@ -28,7 +28,7 @@ struct draft {
   TROUPE_STATE(draft, title, scratch)
 };
 
-value no_update(const state_view&) {
+value says_nothing(const state_view&) {
   return {};
 }
 const char* always_to_end(const state_view&) {
@@ -40,7 +40,7 @@ state_graph<> unconnected(std::initializer_list<const char*> nodes,
                           schema state = {{"x", last_value}}) {
   state_graph<> g{std::move(state)};
   for (auto* n : nodes)
-    g.add_node(n, no_update);
+    g.add_node(n, says_nothing);
   return g;
 }
 
@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(an_edge_to_an_unknown_node_is_refused) {
   g.add_edge("a", "z");
   BOOST_TEST(refusal(g) == "Found edge ending at unknown node `z`");
   auto h = unconnected({});
-  h.add_node("a", no_update, {.destinations = {END, "z"}});
+  h.add_node("a", says_nothing, {.destinations = {END, "z"}});
   h.add_edge(START, "a");
   BOOST_TEST(refusal(h) == "Found edge ending at unknown node `z`");
 }
@@ -210,8 +210,8 @@ BOOST_AUTO_TEST_CASE(channels_stand_in_the_order_of_the_reference) {
   state_graph<> g{{{"z", last_value}, {"left", remaining_steps}, {"a", append}}};
   g.input_schema({{"in", last_value}, {"z", last_value}});
   g.output_schema({{"out", any_value}});
-  g.add_node("late", no_update, {.defer = true, .input_schema = schema{{"mine", topic}}});
-  g.add_node("first", no_update);
+  g.add_node("late", says_nothing, {.defer = true, .input_schema = schema{{"mine", topic}}});
+  g.add_node("first", says_nothing);
   g.add_route(START, [](const state_view&, context&) { return std::vector<destination>{"first"}; },
               schema{{"asked", last_value}}, {}, {});
   g.add_edge({"late", "first"}, "late");
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(channels_stand_in_the_order_of_the_reference) {
 
 BOOST_AUTO_TEST_CASE(channels_of_the_compiler_have_the_kinds_of_the_reference) {
   auto g = unconnected({"a"});
-  g.add_node("late", no_update, {.defer = true});
+  g.add_node("late", says_nothing, {.defer = true});
   g.add_edge(START, "a");
   g.add_edge({"a"}, "late");
   g.add_edge({"a", "late", "a"}, "a");
@@ -248,9 +248,9 @@ BOOST_AUTO_TEST_CASE(channels_of_the_compiler_have_the_kinds_of_the_reference) {
 BOOST_AUTO_TEST_CASE(a_plan_lists_its_channels_by_what_they_are_for) {
   state_graph<> g{{{"z", last_value}, {"left", remaining_steps}, {"seen", any_value}}};
   g.input_schema({{"in", last_value}});
-  g.add_node("a", no_update,
+  g.add_node("a", says_nothing,
              {.input_schema = schema{{"mine", ephemeral}, {"all", topic_accumulating}}});
-  g.add_node("late", no_update, {.defer = true});
+  g.add_node("late", says_nothing, {.defer = true});
   g.add_edge(START, "a");
   g.add_edge({"a"}, "late");
   auto graph = g.compile();
@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(a_state_of_one_value_is_known_as_such) {
 
 BOOST_AUTO_TEST_CASE(a_key_that_two_schemas_declare_is_one_channel_of_the_first_kind) {
   state_graph<> g{{{"n", sum}}};
-  g.add_node("a", no_update, {.input_schema = schema{{"n", last_value}}});
+  g.add_node("a", says_nothing, {.input_schema = schema{{"n", last_value}}});
   g.add_edge(START, "a");
   auto graph = g.compile();
   BOOST_TEST((channel_of(graph, "n").spec == sum));
@@ -315,7 +315,7 @@ BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_in_which_they_were_added_and_are_f
 
 BOOST_AUTO_TEST_CASE(what_a_node_was_given_is_in_its_plan) {
   state_graph<> g{{{"x", last_value}}};
-  g.add_node("a", no_update,
+  g.add_node("a", says_nothing,
              {.lane = lane::blocking,
               .defer = true,
               .metadata = value::map({{"k", 1}}),
@@ -337,11 +337,11 @@ BOOST_AUTO_TEST_CASE(what_a_node_was_given_is_in_its_plan) {
 BOOST_AUTO_TEST_CASE(a_node_reads_the_whole_state_or_its_input_schema_in_its_order) {
   state_graph<> g{{{"x", last_value}, {"left", remaining_steps}, {"log", append}}};
   g.input_schema({{"in", last_value}});
-  g.add_node("all", no_update);
+  g.add_node("all", says_nothing);
   g.add_node(
-    "some", no_update,
+    "some", says_nothing,
     {.input_schema = schema{{"log", append}, {"mine", last_value}, {"left", remaining_steps}}});
-  g.add_node("none", no_update, {.input_schema = schema{}});
+  g.add_node("none", says_nothing, {.input_schema = schema{}});
   g.add_edge(START, "all");
   auto graph = g.compile();
   same(names_of(graph, node_of(graph, "all").reads), {"x", "left", "log"});
@@ -405,7 +405,7 @@ BOOST_AUTO_TEST_CASE(routes_read_as_their_node_unless_they_say_otherwise) {
   BOOST_TEST(!routes[0].reads);
   BOOST_REQUIRE(routes[1].reads);
   same(names_of(graph, *routes[1].reads), {"title", "scratch"});
-  BOOST_REQUIRE(graph.plan()->node(0).routes.at(0).reads); // START itself reads no_update
+  BOOST_REQUIRE(graph.plan()->node(0).routes.at(0).reads); // START itself reads says_nothing
   same(names_of(graph, *graph.plan()->node(0).routes[0].reads), {"log", "words", "title"});
 }
 
@@ -431,9 +431,9 @@ BOOST_AUTO_TEST_CASE(a_typed_graph_has_a_channel_for_each_member_and_private_one
 
 BOOST_AUTO_TEST_CASE(a_node_with_destinations_and_edges_is_warned_about) {
   auto g = unconnected({"b"});
-  g.add_node("goes", no_update, {.destinations = {"b"}});
-  g.add_node("both", no_update, {.destinations = {"b"}});
-  g.add_node("ends", no_update, {.destinations = {"b", END}});
+  g.add_node("goes", says_nothing, {.destinations = {"b"}});
+  g.add_node("both", says_nothing, {.destinations = {"b"}});
+  g.add_node("ends", says_nothing, {.destinations = {"b", END}});
   for (const auto* node : {"goes", "both", "ends"})
     g.add_edge(START, node);
   g.add_edge("both", "b");
@@ -451,10 +451,10 @@ BOOST_AUTO_TEST_CASE(a_long_chain_and_a_wide_fan_keep_their_shape) {
   std::vector<std::string> all;
   for (std::size_t i = 0; i < length; ++i) {
     all.push_back("n" + std::to_string(i));
-    g.add_node(all[i], no_update);
+    g.add_node(all[i], says_nothing);
     g.add_edge(i == 0 ? std::string{START} : all[i - 1], all[i]);
   }
-  g.add_node("last", no_update);
+  g.add_node("last", says_nothing);
   g.add_edge(all, "last");
   auto graph = g.compile();
   const auto& plan = *graph.plan();

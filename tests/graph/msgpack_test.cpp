@@ -100,7 +100,7 @@ const std::vector<form> other_forms{
   {"\xc9\x00\x00\x00\x01\x14\x05"s, value::extension(value_kind::timestamp, 5)},
 };
 
-const std::vector<std::pair<std::string, std::string>> hostile{
+const std::vector<std::pair<std::string, std::string>> hostile_bytes{
   {"nothing", ""s},
   {"the unused code", "\xc1"s},
   {"the unused code in a list", "\x91\xc1"s},
@@ -248,7 +248,7 @@ BOOST_AUTO_TEST_CASE(values_beyond_the_size_limit_are_refused_both_ways) {
 }
 
 BOOST_AUTO_TEST_CASE(hostile_bytes_are_refused) {
-  for (const auto& [name, bytes] : hostile)
+  for (const auto& [name, bytes] : hostile_bytes)
     BOOST_TEST_CONTEXT(name) {
       auto read = from_msgpack(bytes);
       BOOST_REQUIRE(!read.has_value());

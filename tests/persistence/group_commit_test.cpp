@@ -88,9 +88,9 @@ commit_job job_of(std::string thread_id) {
   return job;
 }
 
-using answer = std::future<result<void>>;
+using commit_answer = std::future<result<void>>;
 
-answer submit(group_commit& to, commit_job job, save_ack when) {
+commit_answer submit(group_commit& to, commit_job job, save_ack when) {
   auto promise = std::make_shared<std::promise<result<void>>>();
   auto future = promise->get_future();
   job.when = when;
@@ -99,10 +99,10 @@ answer submit(group_commit& to, commit_job job, save_ack when) {
   return future;
 }
 
-answer accepted(group_commit& to, std::string id) {
+commit_answer accepted(group_commit& to, std::string id) {
   return submit(to, job_of(std::move(id)), save_ack::accepted);
 }
-answer durable(group_commit& to, std::string id) {
+commit_answer durable(group_commit& to, std::string id) {
   return submit(to, job_of(std::move(id)), save_ack::durable);
 }
 
@@ -117,7 +117,7 @@ BOOST_FIXTURE_TEST_SUITE(persistence_group_commit, group_commit_fixture)
 
 BOOST_AUTO_TEST_CASE(what_waits_together_is_committed_together_in_order) {
   sink.hold(true);
-  std::vector<answer> answers;
+  std::vector<commit_answer> answers;
   texts ids;
   for (int i = 0; i < 100; ++i) {
     ids.push_back(std::to_string(i));
@@ -137,7 +137,7 @@ BOOST_AUTO_TEST_CASE(a_sink_that_wants_it_gets_what_waits_together_however_old_i
   sink.keeps_together = true;
   group_commit hurried{sink, 0ms};
   sink.hold(true);
-  std::vector<answer> answers;
+  std::vector<commit_answer> answers;
   for (int i = 0; i < 100; ++i)
     answers.push_back(accepted(hurried, std::to_string(i)));
   sink.hold(false);
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_large_transaction_is_committed_unasked) {
 
 BOOST_AUTO_TEST_CASE(destruction_commits_and_answers_everything) {
   recording_sink other;
-  std::vector<answer> answers;
+  std::vector<commit_answer> answers;
   {
     group_commit short_lived{other, 1h};
     other.hold(true);

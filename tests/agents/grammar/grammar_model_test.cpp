@@ -29,7 +29,7 @@ constexpr auto call_text = R"([{"name": "add", "arguments": {"a": 41}}])";
 constexpr auto calls_text =
   R"([{"name": "add", "arguments": {"a": 1}}, {"name":"add","arguments":{"a": 2}}])";
 
-std::shared_ptr<scripted_model> scripted(std::vector<scripted_model::answer> answers) {
+std::shared_ptr<scripted_model> model_saying(std::vector<scripted_model::answer> answers) {
   return std::make_shared<scripted_model>(std::move(answers), scripted_options{.stream = true});
 }
 
@@ -64,7 +64,7 @@ held ask_held(const chat_model_ptr& model, model_request request, bool stream = 
 
 // The request that a scripted model gets when it has a grammar.
 model_request told_to(model_request request, tool_grammar_options options = {}) {
-  auto inner = scripted({"ok"});
+  auto inner = model_saying({"ok"});
   ask_held(with_tool_grammar(inner, std::move(options)), std::move(request));
   return inner->requests().at(0);
 }
@@ -188,7 +188,7 @@ BOOST_DATA_TEST_CASE(calls_are_read_out_of_the_text, data::make({false, true}), 
                                  .payload()
                                  .with("usage", usage)
                                  .with("response_metadata", value{{"model_name", "m"}}));
-  auto got = ask_held(with_tool_grammar(scripted({said})), with_tools(), stream);
+  auto got = ask_held(with_tool_grammar(model_saying({said})), with_tools(), stream);
   BOOST_TEST((calls_in(got.answer) == value::list({value{{"a", 1}}, value{{"a", 2}}})));
   const auto& calls = message_tool_calls(got.answer);
   BOOST_TEST((calls[0]["name"] == value("add")));
@@ -211,7 +211,7 @@ BOOST_DATA_TEST_CASE(calls_are_read_out_of_the_text, data::make({false, true}), 
 }
 
 BOOST_AUTO_TEST_CASE(text_is_given_as_it_comes) {
-  auto got = ask_held(with_tool_grammar(scripted({"It is [42] now"})), with_tools(), true);
+  auto got = ask_held(with_tool_grammar(model_saying({"It is [42] now"})), with_tools(), true);
   BOOST_TEST(message_text(got.answer) == "It is [42] now");
   BOOST_TEST(message_tool_calls(got.answer).empty());
   BOOST_TEST(got.parts.size() == 4u);
@@ -237,7 +237,7 @@ BOOST_AUTO_TEST_CASE(call_that_was_cut_off_is_invalid_and_those_before_it_are_no
   const std::string whole = calls_text;
   auto cut = whole.substr(0, whole.size() - 3); // …"arguments":{"a": 2
   for (bool stream : {false, true}) {
-    auto got = ask_held(with_tool_grammar(scripted({value(cut)})), with_tools(), stream);
+    auto got = ask_held(with_tool_grammar(model_saying({value(cut)})), with_tools(), stream);
     BOOST_TEST((calls_in(got.answer) == value::list({value{{"a", 1}}})));
     const auto& invalid = message_member(got.answer, "invalid_tool_calls");
     BOOST_REQUIRE(invalid.size() == 1u);
@@ -251,7 +251,8 @@ BOOST_AUTO_TEST_CASE(call_that_was_cut_off_is_invalid_and_those_before_it_are_no
   }
   // Wherever it ends, nothing is called with a part of its arguments.
   for (std::size_t size = 1; size < whole.size(); ++size) {
-    auto got = ask_held(with_tool_grammar(scripted({value(whole.substr(0, size))})), with_tools());
+    auto got = ask_held(with_tool_grammar(model_saying({value(whole.substr(0, size))})),
+                        with_tools());
     auto calls = calls_in(got.answer);
     for (const auto& args : calls.items())
       BOOST_TEST((args == value{{"a", 1}} || args == value{{"a", 2}}), whole.substr(0, size));
@@ -261,21 +262,21 @@ BOOST_AUTO_TEST_CASE(call_that_was_cut_off_is_invalid_and_those_before_it_are_no
 BOOST_AUTO_TEST_CASE(answer_that_only_looks_like_calls_stays_a_text) {
   for (const auto* text : {"[1] is the source", "[", "[]", "[[{\"name\": 1}]]", R"([{"a": 1}])",
                            R"( {"name": "add", "arguments": {"a": 1}})"}) {
-    auto got = ask_held(with_tool_grammar(scripted({value(text)})), with_tools(), true);
+    auto got = ask_held(with_tool_grammar(model_saying({value(text)})), with_tools(), true);
     BOOST_TEST(message_text(got.answer) == text);
     BOOST_TEST(message_tool_calls(got.answer).empty());
     BOOST_TEST(message_text(join_chunks(got.parts)) == text);
   }
   // Without tools, a list is a list.
-  auto got = ask_held(with_tool_grammar(scripted({value(call_text)})),
+  auto got = ask_held(with_tool_grammar(model_saying({value(call_text)})),
                       model_request{value::list({human_message("x")})});
   BOOST_TEST(message_text(got.answer) == call_text);
 }
 
 BOOST_AUTO_TEST_CASE(names_of_members_that_begin_with_a_dollar_are_the_models_own) {
-  auto got = ask_held(
-    with_tool_grammar(scripted({value(R"([{"name": "add", "arguments": {"$bytes": "YQ=="}}])")})),
-    with_tools());
+  auto got = ask_held(with_tool_grammar(model_saying(
+                        {value(R"([{"name": "add", "arguments": {"$bytes": "YQ=="}}])")})),
+                      with_tools());
   BOOST_TEST((message_tool_calls(got.answer)[0]["args"]["$bytes"] == value("YQ==")));
 }
 
@@ -287,7 +288,7 @@ BOOST_AUTO_TEST_CASE(schema_of_the_answer_becomes_a_grammar) {
                       {"required", value::list({"x"})}};
   model_request request{value::list({human_message("x?")})};
   request.response_schema = schema;
-  auto inner = scripted({value(R"({"x": 1})")});
+  auto inner = model_saying({value(R"({"x": 1})")});
   auto model = with_tool_grammar(inner);
   runtime rt;
   auto how = test::try_body(rt, [&](context& ctx) -> coro<value> {
@@ -334,7 +335,7 @@ BOOST_DATA_TEST_CASE(agent_calls_its_tools_through_a_server_that_knows_none,
 }
 
 BOOST_AUTO_TEST_CASE(tools_are_bound_to_what_holds_a_model) {
-  auto inner = scripted({value(call_text)});
+  auto inner = model_saying({value(call_text)});
   auto bound = bind_tools(with_tool_grammar(inner), {adder});
   auto got = ask_held(bound, model_request{value::list({human_message("x")})});
   BOOST_TEST(message_tool_calls(got.answer).size() == 1u);
@@ -350,13 +351,13 @@ BOOST_AUTO_TEST_CASE(what_holds_no_model_is_refused) {
     return false;
   };
   BOOST_TEST(refused([] { with_tool_grammar(nullptr); }));
-  BOOST_TEST(refused([] { with_tool_grammar(bind_tools(scripted({}), {adder})); }));
+  BOOST_TEST(refused([] { with_tool_grammar(bind_tools(model_saying({}), {adder})); }));
   for (const auto* member : {"", ".grammar", "grammar.", "a..b"})
-    BOOST_TEST(refused([member] { with_tool_grammar(scripted({}), {.member = member}); }));
+    BOOST_TEST(refused([member] { with_tool_grammar(model_saying({}), {.member = member}); }));
 }
 
 BOOST_AUTO_TEST_CASE(tool_that_makes_no_grammar_fails_the_call_and_nobody_is_asked) {
-  auto inner = scripted({"ok"});
+  auto inner = model_saying({"ok"});
   auto request = with_tools("sub");
   auto got = ask_held(with_tool_grammar(inner), request);
   BOOST_REQUIRE(got.failure.has_value());

@@ -22,7 +22,7 @@ std::int64_t one_each(const value& messages) {
   return static_cast<std::int64_t>(messages.size());
 }
 
-value talk() {
+value whole_talk() {
   return value::list({system_message("s", "s"), human_message("h1", "h1"),
                       ai_message("", {add_call}, "a1"), tool_message("2", "c1", "add"),
                       ai_message("two", {}, "a2"), human_message("h2", "h2")});
@@ -61,31 +61,31 @@ BOOST_AUTO_TEST_CASE(usage_raises_the_estimate_by_a_quarter_at_most) {
 }
 
 BOOST_AUTO_TEST_CASE(the_last_messages_that_fit_are_kept) {
-  BOOST_TEST(listed(trim_messages(talk(), {.max_tokens = 2, .token_counter = one_each}))
+  BOOST_TEST(listed(trim_messages(whole_talk(), {.max_tokens = 2, .token_counter = one_each}))
              == "two|h2");
   BOOST_TEST(listed(trim_messages(
-               talk(), {.max_tokens = 2, .token_counter = one_each, .include_system = true}))
+               whole_talk(), {.max_tokens = 2, .token_counter = one_each, .include_system = true}))
              == "s|h2");
   BOOST_TEST(
     listed(trim_messages(
-      talk(),
+      whole_talk(),
       {.max_tokens = 3, .token_counter = one_each, .end_on = {"ai"}, .start_on = {"human"}}))
     == "");
 }
 
 BOOST_AUTO_TEST_CASE(the_first_messages_that_fit_are_kept) {
-  BOOST_TEST(listed(trim_messages(talk(), {.max_tokens = 3,
-                                           .token_counter = one_each,
-                                           .strategy = trim_strategy::first,
-                                           .end_on = {"human"}}))
+  BOOST_TEST(listed(trim_messages(whole_talk(), {.max_tokens = 3,
+                                                 .token_counter = one_each,
+                                                 .strategy = trim_strategy::first,
+                                                 .end_on = {"human"}}))
              == "s|h1");
 }
 
 BOOST_AUTO_TEST_CASE(a_tool_s_message_without_its_call_goes_when_pairs_are_kept) {
   trim_options options{.max_tokens = 3, .token_counter = one_each};
-  BOOST_TEST(listed(trim_messages(talk(), options)) == "2|two|h2");
+  BOOST_TEST(listed(trim_messages(whole_talk(), options)) == "2|two|h2");
   options.keep_pairs = true;
-  BOOST_TEST(listed(trim_messages(talk(), options)) == "two|h2");
+  BOOST_TEST(listed(trim_messages(whole_talk(), options)) == "two|h2");
 }
 
 BOOST_AUTO_TEST_CASE(the_message_at_the_cut_is_shortened_line_by_line) {
@@ -106,19 +106,20 @@ BOOST_AUTO_TEST_CASE(the_message_at_the_cut_is_shortened_line_by_line) {
 
 BOOST_AUTO_TEST_CASE(options_of_the_other_end_are_refused) {
   BOOST_CHECK_THROW(
-    trim_messages(talk(), {.strategy = trim_strategy::first, .start_on = {"human"}}), error);
+    trim_messages(whole_talk(), {.strategy = trim_strategy::first, .start_on = {"human"}}), error);
   BOOST_CHECK_THROW(
-    trim_messages(talk(), {.strategy = trim_strategy::first, .include_system = true}), error);
+    trim_messages(whole_talk(), {.strategy = trim_strategy::first, .include_system = true}), error);
 }
 
 BOOST_AUTO_TEST_CASE(exclusions_come_first_and_one_inclusion_is_enough) {
-  BOOST_TEST(listed(filter_messages(talk(), {.include_types = {"human"},
-                                             .exclude_types = {},
-                                             .include_ids = {"a2"},
-                                             .exclude_ids = {"h1"}}))
+  BOOST_TEST(listed(filter_messages(whole_talk(), {.include_types = {"human"},
+                                                   .exclude_types = {},
+                                                   .include_ids = {"a2"},
+                                                   .exclude_ids = {"h1"}}))
              == "two|h2");
-  BOOST_TEST(listed(filter_messages(talk(), {.exclude_tool_calls = true})) == "s|h1|two|h2");
-  BOOST_TEST(listed(filter_messages(talk(), {.exclude_tool_call_ids = {"c1"}})) == "s|h1|two|h2");
+  BOOST_TEST(listed(filter_messages(whole_talk(), {.exclude_tool_calls = true})) == "s|h1|two|h2");
+  BOOST_TEST(listed(filter_messages(whole_talk(), {.exclude_tool_call_ids = {"c1"}}))
+             == "s|h1|two|h2");
 }
 
 BOOST_AUTO_TEST_CASE(messages_of_one_role_in_a_row_become_one) {
@@ -197,7 +198,7 @@ BOOST_AUTO_TEST_CASE(open_calls_are_patched_behind_the_answers_their_message_has
   auto again = ai_message("again", {call("1")});
   BOOST_TEST(ids(patched_tool_calls(value::list({again, again, tool_message("x", "1")})))
              == " again 1! again 1");
-  auto whole = talk();
+  auto whole = whole_talk();
   BOOST_TEST(patched_tool_calls(whole) == whole);
   BOOST_TEST(patched_tool_calls(value::list({})) == value::list({}));
   require_answered_calls(patched_tool_calls(value::list({asks, human_message("more")})));
@@ -205,7 +206,7 @@ BOOST_AUTO_TEST_CASE(open_calls_are_patched_behind_the_answers_their_message_has
 
 BOOST_AUTO_TEST_CASE(a_patch_appends_where_it_can) {
   auto asks = ai_message("asks", {add_call}, "a");
-  BOOST_TEST(patch_of_tool_calls(talk()).empty());
+  BOOST_TEST(patch_of_tool_calls(whole_talk()).empty());
   auto behind = patch_of_tool_calls(value::list({asks}));
   BOOST_REQUIRE(behind.size() == 1u);
   BOOST_TEST(message_member(behind[0], "tool_call_id") == value("c1"));

@@ -29,7 +29,7 @@ value unread(std::string_view id, const std::vector<tool_call>& others = {}) {
                           plain.payload().with("invalid_tool_calls", value::list({call})));
 }
 
-tool adding() {
+tool addition() {
   return {
     "add", "Adds one", [](arg<"a", std::int64_t> a) { return *a + 1; }, {.lane = lane::standard}};
 }
@@ -38,8 +38,9 @@ compiled_graph agent_of(const std::string& kind, chat_model_ptr model,
                         std::optional<std::size_t> answers_max = std::nullopt) {
   auto most = answers_max.value_or(limits::malformed_answers_default);
   if (kind == "react")
-    return create_react_agent({.model = model, .tools = {adding()}, .malformed_answers_max = most});
-  return create_agent({.model = model, .tools = {adding()}, .malformed_answers_max = most});
+    return create_react_agent(
+      {.model = model, .tools = {addition()}, .malformed_answers_max = most});
+  return create_agent({.model = model, .tools = {addition()}, .malformed_answers_max = most});
 }
 
 value question(std::string_view text) {
