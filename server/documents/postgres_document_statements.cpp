@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view changes_read = "1000"; // in one answer
 
-std::string quoted_text(std::string_view name) {
+std::string sql_text(std::string_view name) {
   return "'" + std::string{name} + "'"; // the names of indexes have no quotes
 }
 
@@ -25,10 +25,10 @@ std::string create_index(const document_index& index) {
   std::string columns;
   if (!index.member.empty()) {
     name.append("_").append(index.member);
-    columns += "(" + text_member(quoted_text(index.member)) + "), ";
+    columns += "(" + text_member(sql_text(index.member)) + "), ";
   }
   name.append("_").append(index.order);
-  columns += "(" + text_member(quoted_text(index.order)) + ")";
+  columns += "(" + text_member(sql_text(index.order)) + ")";
   columns += index.newest_first ? " DESC NULLS LAST, id" : ", id";
   return "CREATE INDEX IF NOT EXISTS " + name + " ON @.documents (" + columns
          + ") WHERE kind = " + kind;
