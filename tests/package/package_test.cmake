@@ -66,7 +66,7 @@ run(${CMAKE_CTEST_COMMAND} --test-dir "${work}/demo/build" --output-on-failure)
 run("${troupe}" run "${work}/demo/build/libagent.so:agent"
     --input [[{"messages": [{"role": "user", "content": "Hello"}]}]])
 file(WRITE "${work}/serve.sh" [[
-timeout 60 "$1" serve --in-memory --listen 127.0.0.1:0 > served &
+timeout --foreground 60 "$1" serve --in-memory --listen 127.0.0.1:0 > served &
 tries=0
 until grep -q 'serving 1 graphs at' served
 do

@@ -98,6 +98,10 @@ class ExamplesTest(unittest.TestCase):
                          ["Actors pass messages: 3 words: brief",
                           "Nobody reads a line that goes on and on: 9 words: too long"])
 
+    def test_remote_graph(self):
+        self.in_order(self.lines("remote_graph"), "propose", '"A title for an article about rain?"',
+                      "Drops: it falls, mostly in April.")
+
     def test_loop(self):
         self.assertEqual(self.lines("loop"), [
             'draft 0: "A really quite gentle and very short tour of agent graphs"',
