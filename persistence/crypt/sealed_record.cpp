@@ -1,6 +1,8 @@
 // sealed_record: sealing and opening. FORMAT.md, "Compression" and "Encryption".
 #include "persistence/crypt/sealed_record.hpp"
 
+#include "persistence/record/compression.hpp"
+
 #include <troupe/limits.hpp>
 
 #include <utility>
@@ -38,7 +40,7 @@ result<void> record_sealer::seal(std::string& record, std::string_view key, reco
   // Above the limit, readers would refuse the size.
   if (size >= compress_bytes_min_ && size <= limits::decompressed_bytes_max) {
     begin_again(scratch_);
-    if (compressor_.compress(payload_of(record), size - 1, scratch_)) {
+    if (compress(payload_of(record), size - 1, scratch_)) {
       std::swap(record, scratch_);
       flags |= record_flag::compressed;
     }
@@ -80,7 +82,7 @@ result<std::string_view> record_opener::open(std::string_view stored, std::strin
   if (!payload || !is_compressed)
     return payload;
   auto& text = next_text();
-  if (!decompressor_.decompress(*payload, limits::decompressed_bytes_max, text))
+  if (!decompress(*payload, limits::decompressed_bytes_max, text))
     return refused(errc::checkpoint_corrupt, kind, "the content does not decompress");
   return std::string_view{text};
 }

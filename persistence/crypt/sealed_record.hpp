@@ -2,7 +2,6 @@
 #pragma once
 
 #include "persistence/crypt/aes_gcm.hpp"
-#include "persistence/record/compression.hpp"
 #include "persistence/record/record.hpp"
 
 #include <algorithm>
@@ -28,7 +27,6 @@ public:
 
 private:
   std::size_t compress_bytes_min_;
-  compressor compressor_;
   std::string scratch_;
 };
 
@@ -66,7 +64,6 @@ private:
   std::vector<std::unique_ptr<std::string>> texts_; // the first used_ of them are in use
   std::size_t used_ = 0;
   std::string scratch_;
-  decompressor decompressor_;
 };
 
 /// Whether a stored record is marked as encrypted; unchecked.
