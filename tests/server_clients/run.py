@@ -26,16 +26,17 @@ from recordings_test import serve  # noqa: E402
 
 SCRIPTS = ["python_sdk.py", "python_thread_stream.py", "python_remote_graph.py", "python_quick_start.py",
            "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs"]
-SCRIPT_S = 120
+SCRIPT_S = 300
 
 
 def command(script):
     if script.suffix == ".py":
         return [str(installed.python()), "-B", str(script)]
     # Modules are found from the folder of the script that imports them.
-    beside_modules = installed.tools_folder / "node" / script.name
-    shutil.copyfile(script, beside_modules)
-    return ["node", str(beside_modules)]
+    beside_modules = installed.tools_folder / "node"
+    for part in HERE.glob("*.mjs"):
+        shutil.copyfile(part, beside_modules / part.name)
+    return ["node", "--test-force-exit", "--experimental-websocket", "--no-warnings", str(beside_modules / script.name)]
 
 
 def passes(script):
