@@ -53,9 +53,15 @@ DIFFERS = {
 }
 
 
-def serve(programs, data):
+def graph_argument(library, name):
+    """`name`: as plain, or agent=plain for another name."""
+    shown, equals, graph = name.rpartition("=")
+    return f"{shown}{equals}{library}:{graph}"
+
+
+def serve(programs, data, graphs=GRAPHS):
     library = pathlib.Path(programs).parent / "lib" / "libserver_graphs.so"
-    command = [f"{programs}/troupe", "serve", *(f"{library}:{name}" for name in GRAPHS),
+    command = [f"{programs}/troupe", "serve", *(graph_argument(library, name) for name in graphs),
                "--listen", "127.0.0.1:0", "--data", data, "--allow-local-webhooks", "--json"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     return server, json.loads(server.stdout.readline())["url"]

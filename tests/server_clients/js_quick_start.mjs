@@ -1,4 +1,4 @@
-// The quick starts of JavaScript's SDK, word for word but for the address and the name of the graph.
+// The quick starts of JavaScript's SDK, word for word but for the address.
 //
 //     js_quick_start.mjs URL
 import assert from "node:assert/strict";
@@ -14,7 +14,7 @@ test("a thread-centric stream", async () => {
   const client = new Client({ apiUrl: URL });
 
   // Open a thread-centric stream (the recommended way to stream).
-  const thread = client.threads.stream({ assistantId: "chat" });
+  const thread = client.threads.stream({ assistantId: "my-agent" });
 
   await thread.run.start({
     input: { messages: [{ role: "user", content: "hello" }] },
@@ -43,11 +43,11 @@ test("threads and runs", async () => {
   const assistants = await client.assistants.search({
     metadata: null,
     offset: 0,
-    limit: 50, // there: 10
+    limit: 10,
   });
 
   // We auto-create an assistant for each graph you register in config.
-  const agent = assistants.find((a) => a.graph_id === "chat"); // there: assistants[0]
+  const agent = assistants[0];
 
   // Start a new thread
   const thread = await client.threads.create();
@@ -80,7 +80,7 @@ test("a run without a thread", async () => {
 
   const streamResponse = client.runs.stream(
     null, // Threadless run
-    "chat", // Assistant ID
+    "agent", // Assistant ID
     {
       input: {
         "messages": [

@@ -18,7 +18,7 @@ async def quick_start():
     assistants = await client.assistants.search()
 
     # We auto-create an assistant for each graph you register in config.
-    agent = next(a for a in assistants if a["graph_id"] == "chat")  # there: assistants[0]
+    agent = assistants[0]
 
     # Start a new thread
     thread = await client.threads.create()
@@ -43,7 +43,7 @@ async def local_server():
     chunks = []
     async for chunk in client.runs.stream(
         None,  # Threadless run
-        "chat",  # Name of assistant. Defined in langgraph.json. There: "agent"
+        "agent",  # Name of assistant. Defined in langgraph.json.
         input={
         "messages": [{
             "role": "human",
@@ -62,7 +62,7 @@ def local_server_blocking():
     pieces = []
     for chunk in client.runs.stream(
         None,  # Threadless run
-        "chat",
+        "agent",
         input={
             "messages": [{
                 "role": "human",
@@ -82,8 +82,8 @@ async def thread_centric():
     client = get_client(url=URL)
 
     async with client.threads.stream(
-        thread_id="11111111-2222-4333-8444-555555555555",  # there: "my-thread"
-        assistant_id="chat",
+        thread_id="11111111-2222-4333-8444-555555555555",  # there: "my-thread", which is not a UUID
+        assistant_id="agent",
     ) as thread:
         await thread.run.start(input={"messages": [{"role": "user", "content": "hi"}]})
 

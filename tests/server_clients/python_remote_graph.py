@@ -176,7 +176,7 @@ class Async(unittest.IsolatedAsyncioTestCase):
         async with await remote("approval").astream_events({}, fresh(), version="v3") as run:
             self.assertEqual([v async for v in run.values][-1]["draft"], "hello")
             self.assertTrue(await run.interrupted())
-            self.assertEqual((await run.interrupts())[0]["value"]["question"], "approve?")
+            self.assertEqual(len(await run.interrupts()), 1)
         async with await remote("slow").astream_events({"ms": 60000}, fresh(), version="v3") as run:
             await run.abort()
 

@@ -5,7 +5,7 @@ quick starts word for word, and the clients of MCP and A2A.
     tests/server_clients/run.py [BIN [SOURCE]] [SCRIPT…]
 
 BIN is the folder of the programs (build/release/bin). Each script runs against a server of its own, with
-the graphs of the recorded exchanges. The clients are installed, in the versions of tests/others/installed.py,
+the graphs of the recorded exchanges, or those of the quick starts. The clients are installed, in the versions of tests/others/installed.py,
 into BIN/../server_clients, once. Without the registries, python >= 3.10, or node, this prints why and ends
 with 77: CTest counts that as skipped. TROUPE_OTHERS=required fails instead.
 """
@@ -22,16 +22,17 @@ sys.path[:0] = [str(HERE.parent / "others"), str(HERE.parent / "server")]
 sys.dont_write_bytecode = True
 
 import installed  # noqa: E402
-from recordings_test import serve  # noqa: E402
+from recordings_test import GRAPHS, serve  # noqa: E402
 
 SCRIPTS = ["python_sdk.py", "python_thread_stream.py", "python_remote_graph.py", "python_quick_start.py",
            "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs"]
+QUICK_START_GRAPHS = ["agent=chat", "my-agent=chat"]  # the names there
 SCRIPT_S = 300
 
 
 def command(script):
     if script.suffix == ".py":
-        return [str(installed.python()), "-B", str(script)]
+        return [str(installed.python()), "-B", "-W", "ignore::ResourceWarning", str(script)]
     # Modules are found from the folder of the script that imports them.
     beside_modules = installed.tools_folder / "node"
     for part in HERE.glob("*.mjs"):
@@ -43,7 +44,8 @@ def passes(script):
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_"))}
     with tempfile.TemporaryDirectory() as folder:
-        server, url = serve(str(installed.bin_folder), folder + "/data")
+        graphs = QUICK_START_GRAPHS if "quick_start" in script else GRAPHS
+        server, url = serve(str(installed.bin_folder), folder + "/data", graphs)
         began = time.monotonic()
         try:
             done = subprocess.run([*command(HERE / script), url], env=environment, stdin=subprocess.DEVNULL,
