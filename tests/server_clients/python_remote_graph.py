@@ -140,7 +140,7 @@ class Blocking(unittest.TestCase):
             self.assertEqual(list(run.values)[-1]["count"], 12)
             self.assertEqual(run.output["count"], 12)
         with remote("chat").stream_events(QUESTION, version="v3") as run:
-            self.assertEqual(["".join(m.text) for m in run.messages], ["Hello there"])
+            self.assertEqual(["".join(m.text) for m in list(run.messages)], ["Hello there"])
         with remote("plain").stream_events({}, version="v3") as run:
             self.assertIn("values", [event["method"] for event in run])
 
