@@ -4,10 +4,11 @@ quick starts word for word, and the clients of MCP and A2A.
 
     tests/server_clients/run.py [BIN [SOURCE]] [SCRIPT…]
 
-BIN is the folder of the programs (build/release/bin). Each script runs against a server of its own, with
-the graphs of the recorded exchanges, or those of the quick starts. The clients are installed, in the versions of tests/others/installed.py,
-into BIN/../server_clients, once. Without the registries, python >= 3.10, or node, this prints why and ends
-with 77: CTest counts that as skipped. TROUPE_OTHERS=required fails instead.
+BIN is the folder of the programs (build/release/bin). Each script runs against a server of its own: with
+the graphs of the recorded exchanges, or those of the quick starts. The clients are installed, in the
+versions of tests/others/installed.py, into BIN/../server_clients, once. Without the registries,
+python >= 3.10, or node, this prints why and ends with 77: CTest counts that as skipped.
+TROUPE_OTHERS=required fails instead.
 """
 import os
 import pathlib

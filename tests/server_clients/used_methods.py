@@ -25,7 +25,7 @@ class _Blocking:
 
 
 async def _items(stream):
-    """Of a stream, also of one that has to be awaited first."""
+    """The items of a stream, also of one that has to be awaited first."""
     async for item in (await stream if inspect.isawaitable(stream) else stream):
         yield item
 
@@ -56,7 +56,7 @@ def public_methods(target):
 
 
 def public_methods_of_client(client):
-    """Of the client and its sub-clients: threads.create …"""
+    """Those of the client and its sub-clients: threads.create …"""
     found = set(public_methods(client))
     for name, part in vars(client).items():
         if not name.startswith("_"):
@@ -65,7 +65,7 @@ def public_methods_of_client(client):
 
 
 def unused(found, used, left_out):
-    """What neither a test calls nor a reason excuses, as lines to print."""
+    """Lines about methods that neither a test calls nor a reason excuses."""
     lines = [f"no test calls {name}" for name in sorted(found - used - set(left_out))]
     lines += [f"{name} is left out, but it is called" for name in sorted(used & set(left_out))]
     return lines + [f"{name} is left out, but the SDK lacks it" for name in sorted(set(left_out) - found)]
