@@ -20,7 +20,7 @@ SETS = {
 }
 OUR_PROGRAMS = ("bin/troupe", "bin/coder", "bin/ask", "bin/others_agents", "lib/libothers_graphs.so")
 PYTHON_AT_LEAST, NODE_AT_LEAST = (3, 10), 20
-INSTALL_S = 240
+INSTALL_S = 480
 
 bin_folder = None   # of our programs
 tools_folder = None
