@@ -1,5 +1,5 @@
 // The input and output of a graph as JSON Schema.
-#include "graph/graph_plan.hpp"
+#include "graph/json_schema.hpp"
 
 #include <troupe/json_schema.hpp>
 
@@ -57,6 +57,10 @@ value compiled_graph::input_jsonschema() const {
 
 value compiled_graph::output_jsonschema() const {
   return object_of(*plan_, plan_->output_keys, "output");
+}
+
+value state_jsonschema(const graph_plan& plan) {
+  return object_of(plan, plan.stream_keys, "state");
 }
 
 value compiled_graph::context_jsonschema() const {

@@ -15,7 +15,8 @@ constexpr member delete_threads[]{{"delete_threads", "bool", "those of its runs,
 constexpr member include[]{{"include", "[text]", "ttl"}};
 constexpr member subgraphs[]{{"subgraphs", "bool", "with the states of nested graphs"}};
 constexpr member history[]{{"limit", "int"}, {"before", "uuid", "a checkpoint"}};
-constexpr member stream_modes[]{{"stream_modes", "[run_modes|lifecycle|state_update]"}};
+constexpr member stream_modes[]{{"stream_modes", "[run_modes|lifecycle|state_update]"},
+                                {"stream_mode", "[text]", "the same; other names select nothing"}};
 constexpr member run_list[]{
   {"limit", "int"}, {"offset", "int"}, {"status", "text"}, {"select", "[text]"}};
 constexpr member join[]{{"cancel_on_disconnect", "bool"}};

@@ -10,6 +10,7 @@
 #include "server/rules/state_forms.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace troupe::server {
@@ -318,8 +319,11 @@ void stream_thread(const rooms& with, const api_call& call, const http_responder
     if (mode != "run_modes" && mode != "lifecycle" && mode != "state_update")
       throw refusal{422,
                     "stream_modes: \"" + mode + "\" is not run_modes, lifecycle or state_update"};
-  const bool only_lifecycle = !modes.empty()
-                              && std::ranges::find(modes, "run_modes") == modes.end();
+  // The SDKs' name of it. The recorded server ignores it, so an unknown mode is not refused.
+  std::ranges::copy(call.query.list("stream_mode"), std::back_inserter(modes));
+  const bool only_lifecycle = !modes.empty() && std::ranges::all_of(modes, [](const auto& mode) {
+    return mode == "lifecycle";
+  });
   auto out = std::make_shared<event_writer>(to, http_headers{{"X-Accel-Buffering", "no"}});
   auto held = std::make_shared<held_reading>();
   auto counter = std::make_shared<std::atomic<std::uint64_t>>(0);

@@ -1,6 +1,8 @@
 // graph_forms: nodes and edges, with opened graphs in place of their nodes.
 #include "server/rules/graph_forms.hpp"
 
+#include "graph/json_schema.hpp"
+
 #include <troupe/control.hpp>
 
 #include <algorithm>
@@ -106,11 +108,12 @@ value graph_form(const compiled_graph& graph, std::size_t levels) {
 
 value schemas_form(const compiled_graph& graph) {
   auto context = graph.context_jsonschema();
-  return value::map({{"input_schema", graph.input_jsonschema()},
-                     {"output_schema", graph.output_jsonschema()},
-                     {"state_schema", titled(graph.output_jsonschema(), graph.name() + "_state")},
-                     {"config_schema", context.is_null() ? value::map() : context},
-                     {"context_schema", context}});
+  return value::map(
+    {{"input_schema", graph.input_jsonschema()},
+     {"output_schema", graph.output_jsonschema()},
+     {"state_schema", titled(state_jsonschema(*graph.plan()), graph.name() + "_state")},
+     {"config_schema", context.is_null() ? value::map() : context},
+     {"context_schema", context}});
 }
 
 } // namespace troupe::server

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""`troupe serve` under the official clients: the SDKs of Python and JavaScript, both RemoteGraphs, the
+quick starts word for word, and the clients of MCP and A2A.
+
+    tests/server_clients/run.py [BIN [SOURCE]] [SCRIPT…]
+
+BIN is the folder of the programs (build/release/bin). Each script runs against a server of its own: with
+the graphs of the recorded exchanges, or those of the quick starts. The clients are installed, in the
+versions of tests/others/installed.py, into BIN/../server_clients, once. Without the registries,
+python >= 3.10, or node, this prints why and ends with 77: CTest counts that as skipped.
+TROUPE_OTHERS=required fails instead.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "others"), str(HERE.parent / "server")]
+sys.dont_write_bytecode = True
+
+import installed  # noqa: E402
+from recordings_test import GRAPHS, serve  # noqa: E402
+
+SCRIPTS = ["python_sdk.py", "python_thread_stream.py", "python_remote_graph.py", "python_quick_start.py",
+           "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs"]
+QUICK_START_GRAPHS = ["agent=chat", "my-agent=chat"]  # the names there
+SCRIPT_S = 300
+
+
+def command(script):
+    if script.suffix == ".py":
+        return [str(installed.python()), "-B", "-W", "ignore::ResourceWarning", str(script)]
+    # Modules are found from the folder of the script that imports them.
+    beside_modules = installed.tools_folder / "node"
+    for part in HERE.glob("*.mjs"):
+        shutil.copyfile(part, beside_modules / part.name)
+    return ["node", "--test-force-exit", "--experimental-websocket", "--no-warnings", str(beside_modules / script.name)]
+
+
+def passes(script):
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith(("LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_"))}
+    with tempfile.TemporaryDirectory() as folder:
+        graphs = QUICK_START_GRAPHS if "quick_start" in script else GRAPHS
+        server, url = serve(str(installed.bin_folder), folder + "/data", graphs)
+        began = time.monotonic()
+        try:
+            done = subprocess.run([*command(HERE / script), url], env=environment, stdin=subprocess.DEVNULL,
+                                  timeout=SCRIPT_S)
+            failed = done.returncode != 0
+        except subprocess.TimeoutExpired:
+            print(f"{script}: no end after {SCRIPT_S} s")
+            failed = True
+        finally:
+            server.terminate()
+            status = server.wait(timeout=60)
+    if status != 0:
+        print(f"{script}: the server ended with status {status}")
+    print(f"{script}: {'failed' if failed else 'passed'} in {time.monotonic() - began:.1f} s", flush=True)
+    return not failed and status == 0
+
+
+def main():
+    folder = HERE.parent.parent / "build" / "release" / "bin"
+    arguments = sys.argv[1:]
+    if arguments and pathlib.Path(arguments[0]).is_dir():
+        folder = pathlib.Path(arguments.pop(0))
+    if arguments and pathlib.Path(arguments[0]).is_dir():
+        arguments.pop(0)  # the source folder, which CTest gives to every script
+    try:
+        installed.prepare(folder.resolve(), "server_clients", ("bin/troupe", "lib/libserver_graphs.so"))
+    except installed.Missing as why:
+        print(f"skipped: {why}", flush=True)
+        return 1 if os.environ.get("TROUPE_OTHERS") == "required" else 77
+    results = [passes(script) for script in arguments or SCRIPTS]
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
