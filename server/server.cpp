@@ -114,9 +114,11 @@ router served_routes(const router& all, const disabled_paths& disabled) {
   return out;
 }
 
-// The assistant of each graph, whose id a graph's name stands for.
+// The assistant of each graph, whose id a graph's name stands for. The first graph is the newest,
+// so that a client which lists assistants gets them in the order of the graphs.
 void make_default_assistants(document_store& documents, const graph_set& graphs, std::int64_t now) {
   for (const auto& id : graphs.ids()) {
+    --now;
     assistant_record made{.assistant_id = default_assistant_id(id),
                           .graph_id = id,
                           .name = id,
@@ -227,6 +229,10 @@ agent_server::~agent_server() {
 
 std::uint16_t agent_server::port() const noexcept {
   return parts_->edge->port();
+}
+
+void agent_server::replace_graph(const std::string& name, const compiled_graph& graph) {
+  parts_->graphs.replace(name, graph);
 }
 
 bool agent_server::drain(std::chrono::milliseconds at_most) {

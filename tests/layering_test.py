@@ -41,6 +41,7 @@ KNOWS = {
     "server/rules": {"graph", "coordinator", "persistence/record", "server/edge", "server/runs"},
     "server/documents": {"graph", "persistence/"},
     "server/runs": {"graph", "coordinator", "actors", "http", "server/documents", "server/edge", "server/rules"},
+    "server/reload": {"graph", "actors"},
     "server/protocol": {"graph", "coordinator", "agents", "server/rules", "server/runs"},
     "server/api": {"graph", "http", "agents", "server/"},
     "client": {"http", "graph", "tasks", "coordinator"},

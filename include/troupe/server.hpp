@@ -177,6 +177,12 @@ public:
 
   std::uint16_t port() const noexcept;
 
+  /// Runs that begin from now on, and questions about the graph, get this one under a name that the
+  /// server has. Runs in flight keep the graph that they began with. Threads and their states stay.
+  /// Owns:   the graph before stays loaded as long as the server.
+  /// Errors: throws error{unknown_graph} when the server has no graph of this name.
+  void replace_graph(const std::string& name, const compiled_graph& graph);
+
   /// Takes no new requests, stops running runs at the end of their step, and ends streams. The next
   /// server takes these runs up. Returns whether all runs had stopped in time.
   /// Blocks: at most this long.

@@ -7,27 +7,33 @@ graph_set::graph_set(troupe::runtime& machine,
                      std::vector<std::pair<std::string, compiled_graph>> graphs)
   : machine_{&machine} {
   for (const auto& [id, graph] : graphs) {
-    if (!apps_.emplace(id, machine.load(graph)).second)
+    auto [entry, is_new] = apps_.try_emplace(id);
+    if (!is_new)
       throw error{errc::invalid_config, "two graphs are named `" + id + '`'};
+    add(entry->second, graph);
     ids_.push_back(id);
   }
 }
 
 std::optional<app<>> graph_set::find(const std::string& graph_id) const {
-  std::lock_guard lock{mutex_};
   auto found = apps_.find(graph_id);
-  return found == apps_.end() ? std::nullopt : std::optional{found->second};
-}
-
-std::vector<std::string> graph_set::ids() const {
-  std::lock_guard lock{mutex_};
-  return ids_;
+  if (found == apps_.end())
+    return std::nullopt;
+  return *found->second.newest.load(std::memory_order_acquire);
 }
 
 void graph_set::replace(const std::string& graph_id, const compiled_graph& graph) {
-  auto loaded = machine_->load(graph);
+  auto found = apps_.find(graph_id);
+  if (found == apps_.end())
+    throw error{errc::unknown_graph, "replace a graph: the server has no graph `" + graph_id + '`'};
+  add(found->second, graph);
+}
+
+void graph_set::add(versions& to, const compiled_graph& graph) {
+  auto loaded = std::make_unique<const app<>>(machine_->load(graph));
   std::lock_guard lock{mutex_};
-  apps_.insert_or_assign(graph_id, std::move(loaded));
+  to.all.push_back(std::move(loaded));
+  to.newest.store(to.all.back().get(), std::memory_order_release);
 }
 
 } // namespace troupe::server

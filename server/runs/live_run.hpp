@@ -28,6 +28,7 @@ struct run_service::live_run {
   const std::shared_ptr<event_log> log;
   run_control control;
   std::string started_at;
+  std::optional<app<>> graph; ///< set when it first begins here; a newer one does not replace it
   std::atomic<bool> has_values = false; ///< a state came, not with a question alone
   std::optional<run_stream> stream;
   std::atomic<cancel_action> cancel = cancel_action::none;

@@ -38,6 +38,10 @@ value cancellation_form(cancel_action asked) {
 
 } // namespace
 
+std::optional<app<>> run_service::graph_of(const live_run& hand) const {
+  return hand.graph ? hand.graph : graphs_.find(hand.run.graph_id);
+}
+
 // Without an input, when an earlier attempt of the run has left a checkpoint: it goes on there.
 run_input run_service::next_input(const app<>& with, const run_record& run) const {
   if (run.began_before()) {
@@ -73,7 +77,8 @@ void run_service::start(const std::shared_ptr<live_run>& hand) {
     ask_to_end(*hand, run.cancel);
   if (hand->cancel != cancel_action::none)
     return end(hand, error{errc::cancelled, "run " + run.run_id + ": cancelled before it began"});
-  auto with = graphs_.find(run.graph_id);
+  hand->graph = graph_of(*hand);
+  const auto& with = hand->graph;
   if (!with)
     throw error{errc::unknown_graph,
                 "run " + run.run_id + ": the server has no graph `" + run.graph_id + '`'};
@@ -165,11 +170,11 @@ void run_service::put_down() {
     emptied_.notify_all();
 }
 
-bool run_service::has_next(const run_record& run, const result<run_result>& how) const {
+bool run_service::has_next(const live_run& hand, const result<run_result>& how) const {
   if (how)
     return how->paused() || !how->next().empty();
-  auto with = graphs_.find(run.graph_id);
-  auto newest = with ? with->try_get_state({.thread_id = run.thread_id})
+  auto with = graph_of(hand);
+  auto newest = with ? with->try_get_state({.thread_id = hand.thread_id})
                      : result<state_snapshot>{how.error()};
   return newest && !newest->next.empty();
 }
@@ -216,7 +221,7 @@ bool run_service::finish(const std::shared_ptr<live_run>& hand, const result<run
   run_outcome outcome{.run = run, .started_at = hand->started_at};
   if (how)
     outcome.values = wire_form(how->value());
-  else if (auto with = graphs_.find(run.graph_id))
+  else if (auto with = graph_of(*hand))
     if (auto newest = with->try_get_state({.thread_id = run.thread_id}))
       outcome.values = wire_form(newest->values);
   outcome.output = failed ? value::map({{"__error__", run.error}})
@@ -230,7 +235,7 @@ bool run_service::store_end(const std::shared_ptr<live_run>& hand, const result<
   auto& run = outcome.run;
   const bool undone = asked == cancel_action::rollback && run.status != run_status::success;
   const bool is_cancelled = asked != cancel_action::none && run.status != run_status::success;
-  const bool waits = !undone && has_next(run, how);
+  const bool waits = !undone && has_next(*hand, how);
   const bool is_temporary = run.flag("temporary");
 
   std::shared_ptr<live_run> next;

@@ -180,7 +180,9 @@ private:
   void put_down();
   void advance(const std::string& thread_id);
   void tell_ended(const std::shared_ptr<live_run>& run, const run_outcome& outcome);
-  bool has_next(const run_record& run, const result<run_result>& how) const;
+  bool has_next(const live_run& hand, const result<run_result>& how) const;
+  /// The graph that the run began with here, else the newest of its name.
+  std::optional<app<>> graph_of(const live_run& hand) const;
   void remove_checkpoints(const run_record& run) const;
   void forget_later(const run_record& run);
   void forget(const run_record& run);

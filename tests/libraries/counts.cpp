@@ -2,6 +2,17 @@
 #include <troupe/cluster.hpp>
 #include <troupe/graph_library.hpp>
 
+// As types of users often are, not in an unnamed namespace: the dynamic loader would unite the
+// variable of two builds in one process.
+namespace counting {
+
+inline std::int64_t step() {
+  static std::int64_t kept = TROUPE_TEST_STEP;
+  return kept;
+}
+
+} // namespace counting
+
 namespace {
 
 using troupe::sum;
@@ -16,7 +27,7 @@ struct counter {
 
 TROUPE_GRAPH(counts) {
   troupe::state_graph<counter> g;
-  g.add_node("work", [](const counter&) { return troupe::set(&counter::count, TROUPE_TEST_STEP); },
+  g.add_node("work", [](const counter&) { return troupe::set(&counter::count, counting::step()); },
              {.placement = troupe::on_worker{}});
   g.add_edge(troupe::START, "work");
   g.add_conditional_edges("work",

@@ -8,14 +8,13 @@ import os
 import subprocess
 import sys
 import unittest
-import urllib.error
-import urllib.request
 
+from api_case import ApiTest
 from cli_case import LIB, TROUPE, USAGE, CliTest
 from programs import json_lines
 
 
-class Serve(CliTest):
+class Serve(ApiTest):
     @contextlib.contextmanager
     def serving(self, *arguments, **variables):
         """The URL of a server in memory, in the test's folder."""
@@ -29,20 +28,6 @@ class Serve(CliTest):
             server.terminate()
             self.assertEqual(server.wait(timeout=60), 0)
             server.stdout.close()
-
-    def ask(self, url, path, body=None, **headers):
-        """The status and the body of an answer."""
-        names = {name.replace("_", "-"): v for name, v in headers.items()}
-        request = urllib.request.Request(url + path, None if body is None else json.dumps(body).encode(),
-                                         {"content-type": "application/json", **names})
-        try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
-                return answer.status, json.loads(answer.read() or b"null")
-        except urllib.error.HTTPError as refused:
-            return refused.code, json.loads(refused.read() or b"null")
-
-    def write(self, name, text):
-        (self.folder / name).write_text(text if isinstance(text, str) else json.dumps(text))
 
     def test_a_new_key_opens_a_server_that_has_its_line(self):
         made = json_lines(self.ok(self.troupe("serve", "--new-api-key", "web", "--json")))[0]
@@ -72,6 +57,15 @@ class Serve(CliTest):
             names = {one["graph_id"] for one in self.ask(url, "/assistants/search", {})[1]}
             self.assertEqual(names, {"loop"})
             self.assertEqual(self.ask(url, "/store/items/search", {"namespace_prefix": []})[0], 200)
+
+    def test_without_graphs_the_built_in_ones_are_served_and_the_first_assistant_talks(self):
+        with self.serving() as url:
+            found = self.ask(url, "/assistants/search", {})[1]
+            self.assertEqual([one["graph_id"] for one in found],
+                             ["agent", "hello", "ask", "loop", "digest", "chat"])
+            said = {"messages": [{"role": "human", "content": "what's the weather in la"}]}
+            status, state = self.ask(url, "/runs/wait", {"assistant_id": found[0]["assistant_id"], "input": said})
+            self.assertEqual((status, [m["type"] for m in state["messages"]]), (200, ["human", "ai"]))
 
     def test_variables_of_the_file_yield_to_those_of_the_shell(self):
         self.write(".env", "LG_WEBHOOK_A=file\nLG_WEBHOOK_B=file\n")

@@ -331,6 +331,37 @@ BOOST_AUTO_TEST_CASE(new_threads_get_the_time_to_live_of_the_options) {
   BOOST_TEST(ttl_of(R"({"ttl":{"ttl":5}})") == R"({"strategy":"delete","ttl":5.0})");
 }
 
+BOOST_AUTO_TEST_CASE(a_graph_that_is_replaced_answers_new_runs_and_questions) {
+  auto options = options_with_graph();
+  options.graphs.emplace_back("other", adder());
+  agent_server server{options};
+  auto thread = text_of_member(ask(server, "POST", "/threads", "", "{}").body, "thread_id");
+  auto run = [&] {
+    auto body = R"({"assistant_id": "adder", "input": {}})";
+    return ask(server, "POST", "/threads/" + thread + "/runs/wait", "", body).body["n"];
+  };
+  auto shown = [&](const std::string& graph, const std::string& what) {
+    return to_json(ask(server, "GET", "/assistants/" + graph + '/' + what).body);
+  };
+  BOOST_TEST(run() == value(1));
+  BOOST_TEST((shown("adder", "subgraphs") == "{}"));
+
+  state_graph<> inner{{{"n", sum}}};
+  inner.add_node("ten", [] { return state_update{{"n", 10}}; });
+  inner.add_edge(START, "ten");
+  state_graph<> g{{{"n", sum}, {"note", last_value}}};
+  g.add_node("within", inner.compile({.name = "inner"}));
+  g.add_edge(START, "within");
+  server.replace_graph("adder", g.compile({.name = "adder"}));
+  BOOST_TEST(run() == value(12)); // 1, which the inner graph adds to, and 1 of before
+  for (const char* what : {"graph", "subgraphs"})
+    BOOST_TEST((shown("adder", what).find("within") != std::string::npos), what);
+  BOOST_TEST((shown("adder", "schemas").find("note") != std::string::npos));
+  BOOST_TEST((shown("other", "graph").find("within") == std::string::npos));
+  BOOST_CHECK_EXCEPTION(server.replace_graph("nothing", adder()), error,
+                        [](const error& why) { return why.code() == errc::unknown_graph; });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe::server::test

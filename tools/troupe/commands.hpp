@@ -36,6 +36,7 @@ void add_store(CLI::App& app, chosen_command& chosen);
 void add_cluster(CLI::App& app, chosen_command& chosen);
 void add_mcp(CLI::App& app, chosen_command& chosen);
 void add_serve(CLI::App& app, chosen_command& chosen);
+void add_dev(CLI::App& app, chosen_command& chosen);
 void add_new(CLI::App& app, chosen_command& chosen);
 void add_worker(CLI::App& app, chosen_command& chosen);
 void add_store_lines(CLI::App& store, chosen_command& chosen); // export and import

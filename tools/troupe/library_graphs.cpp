@@ -1,16 +1,14 @@
 // See library_graphs.hpp.
 #include "tools/troupe/library_graphs.hpp"
 
+#include "graph/elf_bytes.hpp"
+
 #include <troupe/error.hpp>
 
-#include <elf.h>
-
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <optional>
 #include <string_view>
 
 namespace troupe::cli {
@@ -19,19 +17,6 @@ namespace {
 
 // As TROUPE_GRAPH names what it exports.
 constexpr std::string_view graph_prefix = "troupe_graph_";
-
-// The T at a place of the file; nothing where the file ends before.
-template <class T> std::optional<T> at(std::string_view file, std::uint64_t place) {
-  T out;
-  if (place > file.size() || file.size() - place < sizeof out)
-    return std::nullopt;
-  std::memcpy(&out, file.data() + place, sizeof out);
-  return out;
-}
-
-std::optional<Elf64_Shdr> section(std::string_view file, const Elf64_Ehdr& head, std::size_t i) {
-  return at<Elf64_Shdr>(file, head.e_shoff + i * sizeof(Elf64_Shdr));
-}
 
 std::string_view text_at(std::string_view file, const Elf64_Shdr& strings, std::size_t place) {
   if (strings.sh_offset > file.size() || place >= strings.sh_size
@@ -46,19 +31,18 @@ std::string_view text_at(std::string_view file, const Elf64_Shdr& strings, std::
 std::vector<std::string> graphs_of_library(const std::filesystem::path& library) {
   std::ifstream in{library, std::ios::binary};
   const std::string file{std::istreambuf_iterator<char>{in}, {}};
-  auto head = at<Elf64_Ehdr>(file, 0);
-  if (!head || std::memcmp(head->e_ident, ELFMAG, SELFMAG) != 0
-      || head->e_ident[EI_CLASS] != ELFCLASS64)
+  auto head = elf_head(file);
+  if (!head)
     throw error{errc::unknown_graph,
                 "list the graphs of a library: not a shared library: " + library.string()};
   std::vector<std::string> out;
   for (std::size_t i = 0; i < head->e_shnum; ++i) {
-    auto symbols = section(file, *head, i);
+    auto symbols = elf_section(file, *head, i);
     if (!symbols || symbols->sh_type != SHT_DYNSYM)
       continue;
-    auto strings = section(file, *head, symbols->sh_link);
+    auto strings = elf_section(file, *head, symbols->sh_link);
     for (std::uint64_t n = 0; strings && n < symbols->sh_size / sizeof(Elf64_Sym); ++n) {
-      auto symbol = at<Elf64_Sym>(file, symbols->sh_offset + n * sizeof(Elf64_Sym));
+      auto symbol = elf_part<Elf64_Sym>(file, symbols->sh_offset + n * sizeof(Elf64_Sym));
       if (!symbol)
         break;
       auto name = text_at(file, *strings, symbol->st_name);

@@ -54,6 +54,7 @@ int troupe_main(int argc, char** argv, cli::chosen_command& chosen) {
   cli::add_store(app, chosen);
   cli::add_mcp(app, chosen);
   cli::add_serve(app, chosen);
+  cli::add_dev(app, chosen);
   cli::add_new(app, chosen);
   cli::add_worker(app, chosen);
   cli::add_cluster(app, chosen);

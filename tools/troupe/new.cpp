@@ -49,7 +49,7 @@ int make_project(const std::string& given, bool json) {
     return exit_done;
   }
   std::cout << "made " << folder.string() << "; to build and serve it:\n  cd " << folder.string()
-            << " && cmake -B build && cmake --build build && troupe serve" << std::endl;
+            << " && cmake -B build && cmake --build build && troupe dev" << std::endl;
   return exit_done;
 }
 

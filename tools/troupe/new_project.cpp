@@ -114,7 +114,8 @@ CMD ["serve", "--config", "/app/troupe.json", "--data", "/data", "--listen", "0.
 An agent on troupe. Build it, test it, and serve it to clients of LangGraph's Agent Server:
 
     cmake -G Ninja -B build && cmake --build build && ctest --test-dir build
-    troupe serve            # the graphs of troupe.json, at http://127.0.0.1:2024
+    troupe dev              # the graphs of troupe.json, at http://127.0.0.1:2024; build again, and new runs use it
+    troupe serve            # the same for production, without watching the build
 
 A real model: `TROUPE_MODEL=anthropic:MODEL ANTHROPIC_API_KEY=… troupe serve`. The agent is `agent.cpp`.
 )"},

@@ -65,6 +65,12 @@ void add_serve(CLI::App& app, chosen_command& chosen) {
               [&chosen](CLI::App* command) { load_server().define_serve(command, chosen); });
 }
 
+void add_dev(CLI::App& app, chosen_command& chosen) {
+  add_command(app, "dev",
+              "Serve graphs while you work on them: rebuilt libraries are served at once",
+              [&chosen](CLI::App* command) { load_server().define_dev(command, chosen); });
+}
+
 void add_chat(CLI::App& app, chosen_command& chosen) {
   add_command(app, "chat", "Talk with a graph that has messages",
               [&chosen](CLI::App* command) { load_agents().define_chat(command, chosen); });

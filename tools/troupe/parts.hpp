@@ -73,8 +73,9 @@ struct sqlite_part {
 
 /// The part that links troupe::server.
 struct server_part {
-  /// As those of agents_part.
+  /// Both as those of agents_part.
   void (*define_serve)(CLI::App* command, chosen_command& chosen);
+  void (*define_dev)(CLI::App* command, chosen_command& chosen);
 };
 
 /// The part, loaded at the first call.

@@ -63,6 +63,9 @@ inline constexpr std::chrono::seconds server_jwks_kept{600};            // keys 
 inline constexpr std::chrono::seconds server_jwks_retry{30};            // between two fetches
 inline constexpr std::chrono::milliseconds server_jwks_timeout{5000};   // of a fetch
 inline constexpr std::size_t server_config_bytes_max = 1u << 20; // of troupe.json and an env file
+inline constexpr std::size_t server_library_bytes_max = 1u << 30; // of one that is reloaded
+// A library that is built anew is loaded when nothing has changed its file for so long.
+inline constexpr std::chrono::milliseconds server_reload_quiet{200};
 inline constexpr std::size_t server_secret_bytes_max = 4096; // of a file with a secret of tokens
 inline constexpr std::size_t server_webhook_url_bytes_max = 4096;
 // Between two looks for threads and items whose time is over.

@@ -6,5 +6,6 @@
 namespace troupe::cli {
 
 void define_serve(CLI::App* command, chosen_command& chosen);
+void define_dev(CLI::App* command, chosen_command& chosen);
 
 } // namespace troupe::cli

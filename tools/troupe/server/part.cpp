@@ -6,7 +6,7 @@ namespace troupe::cli {
 
 namespace {
 
-constexpr server_part part{.define_serve = define_serve};
+constexpr server_part part{.define_serve = define_serve, .define_dev = define_dev};
 
 } // namespace
 

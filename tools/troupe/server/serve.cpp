@@ -1,14 +1,14 @@
 // troupe serve: graphs over HTTP, for the clients of LangGraph's Agent Server.
 #include "server/auth/api_keys.hpp"
 #include "tools/troupe/exit_codes.hpp"
+#include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/server/definitions.hpp"
 #include "tools/troupe/server/serve_flags.hpp"
-#include "tools/troupe/stop_signals.hpp"
+#include "tools/troupe/server/serving.hpp"
 
 #include <CLI/CLI.hpp>
 
-#include <future>
 #include <iostream>
 
 namespace troupe::cli {
@@ -32,23 +32,11 @@ int serve(const serve_flags& o, bool json) {
   if (!o.new_key_name.empty())
     return print_new_key(o.new_key_name, json);
   stop_signals signals;
-  auto options = o.options();
-  std::promise<void> asked;
-  agent_server serving{options};
-  signals.watch([&asked] { asked.set_value(); },
-                "stopping: runs stop at the end of their step, and go on when it serves again");
-  auto host = options.address.find(':') == std::string::npos ? options.address
-                                                             : '[' + options.address + ']';
-  auto url = (options.tls_certificate.empty() ? "http://" : "https://") + host + ':'
-             + std::to_string(serving.port());
-  if (json)
-    print_line(json_line("serve", {{"url", to_json(value(url))}}));
-  else
-    std::cout << "serving " << options.graphs.size() << " graphs at " << url << std::endl;
-  asked.get_future().wait();
-  serving.drain();
-  signals.watch(std::nullopt);
-  return exit_done;
+  auto settings = o.settings();
+  for (const auto& [name, place] : settings.graphs)
+    settings.options.graphs.emplace_back(name, find_graph(place));
+  agent_server serving{settings.options};
+  return run_until_stopped(signals, serving, [&] { print_addresses(settings, serving, json); });
 }
 
 } // namespace

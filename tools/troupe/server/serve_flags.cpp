@@ -20,25 +20,24 @@ std::pair<std::string, std::string> named_graph(const std::string& given) {
   return {given.substr(given.rfind(':') + 1), given};
 }
 
-server::server_config config_of(const serve_flags& o) {
+std::filesystem::path config_file_of(const serve_flags& o) {
   if (!o.config.empty())
-    return server::load_server_config(o.config);
-  if (o.graphs.empty() && std::filesystem::exists(config_file_name))
-    return server::load_server_config(config_file_name);
-  return {};
+    return o.config;
+  return o.graphs.empty() && std::filesystem::exists(config_file_name) ? config_file_name : "";
 }
 
-void take_graphs(server_options& into, const serve_flags& o,
-                 std::vector<std::pair<std::string, std::string>> graphs) {
+std::vector<std::pair<std::string, std::string>>
+chosen_graphs(const serve_flags& o, std::vector<std::pair<std::string, std::string>> graphs) {
   if (!o.graphs.empty())
     graphs.clear();
   for (const auto& given : o.graphs)
     graphs.push_back(named_graph(given));
-  if (graphs.empty())
-    for (const auto& g : builtin_graphs())
-      graphs.emplace_back(g.name, g.name);
-  for (const auto& [name, place] : graphs)
-    into.graphs.emplace_back(name, find_graph(place));
+  if (!graphs.empty())
+    return graphs;
+  graphs.emplace_back("agent", "chat"); // by the name that the clients' quick starts use
+  for (const auto& g : builtin_graphs())
+    graphs.emplace_back(g.name, g.name);
+  return graphs;
 }
 
 void take_place(server_options& into, const serve_flags& o) {
@@ -79,10 +78,15 @@ void take_callers(server_options& into, const serve_flags& o) {
 
 } // namespace
 
-server_options serve_flags::options() const {
-  auto config = config_of(*this);
-  auto out = std::move(config.options);
-  take_graphs(out, *this, std::move(config.graphs));
+serve_settings serve_flags::settings() const {
+  serve_settings all;
+  all.config = config_file_of(*this);
+  auto config = all.config.empty() ? server::server_config{}
+                                   : server::load_server_config(all.config);
+  all.graphs = chosen_graphs(*this, std::move(config.graphs));
+  all.env_file = config.env_file;
+  all.options = std::move(config.options);
+  auto& out = all.options;
   take_place(out, *this);
   take_callers(out, *this);
   auto address = load_cluster().read_address(listen);
@@ -97,7 +101,7 @@ server_options serve_flags::options() const {
     out.webhooks.require_https = false;
     out.webhooks.allow_loopback = true;
   }
-  return out;
+  return all;
 }
 
 std::shared_ptr<serve_flags> add_serve_flags(CLI::App& command) {
@@ -105,7 +109,7 @@ std::shared_ptr<serve_flags> add_serve_flags(CLI::App& command) {
   command
     .add_option("graphs", o->graphs,
                 "Built-in graphs, or path/to/lib.so:name; NAME=… gives another name. Default: "
-                "those of the configuration, else all built-in graphs")
+                "those of the configuration, else all built-in graphs, and chat as `agent`")
     ->type_name("GRAPH");
   command
     .add_option("--config", o->config,

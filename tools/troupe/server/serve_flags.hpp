@@ -6,8 +6,10 @@
 
 #include <troupe/server.hpp>
 
+#include <filesystem>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -17,6 +19,16 @@ class App;
 namespace troupe::cli {
 
 inline constexpr const char* config_file_name = "troupe.json";
+
+/// The options of a server, and where its graphs come from.
+/// Shape:  `options` is without graphs. `graphs`: a name, and a place as find_graph takes it.
+///         `config` and `env_file`: the files that were read; empty without one.
+struct serve_settings {
+  server_options options;
+  std::vector<std::pair<std::string, std::string>> graphs;
+  std::filesystem::path config;
+  std::filesystem::path env_file;
+};
 
 struct serve_flags {
   std::vector<std::string> graphs;
@@ -35,10 +47,9 @@ struct serve_flags {
   bool local_webhooks = false;
   std::string new_key_name; ///< --new-api-key: makes a key, and serves nothing
 
-  /// The options, with their graphs. A flag is stronger than the file.
-  /// Errors: throws error: as load_server_config, find_graph; invalid_config for a flag that needs
-  ///         another one.
-  server_options options() const;
+  /// A flag is stronger than the file.
+  /// Errors: throws error: as load_server_config; invalid_config for a flag that needs another one.
+  serve_settings settings() const;
 };
 
 std::shared_ptr<serve_flags> add_serve_flags(CLI::App& command);
