@@ -8,6 +8,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <sys/resource.h>
+
 #include <future>
 #include <iostream>
 
@@ -28,9 +30,19 @@ int print_new_key(const std::string& name, bool json) {
   return exit_done;
 }
 
+// Each open stream needs a descriptor: as many as the system allows.
+void allow_descriptors() {
+  rlimit now{};
+  if (::getrlimit(RLIMIT_NOFILE, &now) != 0)
+    return;
+  now.rlim_cur = now.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &now);
+}
+
 int serve(const serve_flags& o, bool json) {
   if (!o.new_key_name.empty())
     return print_new_key(o.new_key_name, json);
+  allow_descriptors();
   stop_signals signals;
   auto options = o.options();
   std::promise<void> asked;
