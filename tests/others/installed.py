@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 
-PYTHON_PACKAGES = ["fakellm==0.3.5", "llmock==0.2.2", "mcp==2.3.0"]
+PYTHON_PACKAGES = ["fakellm==0.3.5", "llmock==0.2.2", "mcp==2.3.0", "schemathesis==4.32.5"]
 NODE_PACKAGES = {"@modelcontextprotocol/inspector": "2.12.0",
                  "@modelcontextprotocol/server-everything": "2026.8.31",
                  "@modelcontextprotocol/server-filesystem": "2026.8.31"}
