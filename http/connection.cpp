@@ -61,11 +61,19 @@ void http_connection::expect_nothing() {
 
 // ---- reading ----------------------------------------------------------------------------------
 
-void http_connection::begin_reading() {
+void http_connection::after_handshake(void (http_connection::*act)(error_code)) {
   if (!stream_.is_secure())
-    return read_head();
+    return (this->*act)({});
   expect_within(options_.read_timeout);
-  stream_.async_handshake(then(&http_connection::read_head));
+  stream_.async_handshake(then(act));
+}
+
+void http_connection::begin_reading() {
+  after_handshake(&http_connection::read_head);
+}
+
+void http_connection::turn_away() {
+  after_handshake(&http_connection::refuse_for_load);
 }
 
 void http_connection::read_head(error_code failed) {
@@ -94,13 +102,13 @@ void http_connection::look_for_head() {
   auto size = size_of_head(bytes, searched_);
   searched_ = bytes.size();
   if (size > options_.header_bytes_max || (size == 0 && bytes.size() > options_.header_bytes_max))
-    return refuse({.status = 431});
+    return refuse(own_answer(431));
   if (size > 0 && !is_unambiguous_head(bytes.substr(0, size)))
-    return refuse({.status = 400});
+    return refuse(own_answer(400));
   if (size > 0)
     return parse_head(size);
   if (bytes != "\r" && !may_begin_request(bytes))
-    return refuse({.status = 400});
+    return refuse(own_answer(400));
   read_some();
 }
 
@@ -174,7 +182,31 @@ void http_connection::take_head() {
 void http_connection::read_body(error_code failed) {
   if (failed)
     return close();
-  http::async_read(stream_, buffer_, *parser_, then(&http_connection::take_body));
+  if (parser_->chunked())
+    take_chunks();
+  else
+    http::async_read(stream_, buffer_, *parser_, then(&http_connection::take_body));
+}
+
+// Beast asserts that a part of the last chunk has as many bytes as a whole one. Each body in chunks
+// ends with so many, so the parser may wait for them.
+void http_connection::take_chunks() {
+  constexpr std::size_t last_chunk_bytes = 5; // "0\r\n\r\n"
+  error_code failed;
+  parser_->eager(true);
+  if (buffer_.size() >= last_chunk_bytes)
+    buffer_.consume(parser_->put(buffer_.data(), failed));
+  if ((failed && failed != http::error::need_more) || parser_->is_done())
+    return take_body(failed);
+  if (buffer_.size() > options_.header_bytes_max) // a size with extensions, or the trailer
+    return refuse(own_answer(431));
+  stream_.async_read_some(buffer_.prepare(read_bytes_max),
+                          [self = shared_from_this()](error_code stopped, std::size_t count) {
+                            if (stopped)
+                              return self->close();
+                            self->buffer_.commit(count);
+                            self->take_chunks();
+                          });
 }
 
 void http_connection::take_body(error_code failed) {
@@ -187,8 +219,16 @@ void http_connection::take_body(error_code failed) {
   try {
     handler_.answer(std::move(asked_), http_responder{*this});
   } catch (const std::exception&) { // a failure of one connection must not end the others
-    send({.status = 500});
+    send(own_answer(500));
   }
+}
+
+http_whole http_connection::own_answer(int status) const {
+  return handler_.refusal ? handler_.refusal(status) : http_whole{.status = status};
+}
+
+void http_connection::refuse_for_load(error_code failed) {
+  failed ? close() : refuse(own_answer(503));
 }
 
 // Answers an invalid request, or one beyond its bounds.
@@ -198,7 +238,7 @@ void http_connection::refuse(error_code why) {
                                                                                        : 400;
   bool is_gone = why.category() != http::make_error_code(http::error::bad_method).category()
                  || why == http::error::end_of_stream || why == http::error::partial_message;
-  is_gone ? close() : refuse(http_whole{.status = status});
+  is_gone ? close() : refuse(own_answer(status));
 }
 
 // Refuses the request; bytes that the peer still sends are skipped.

@@ -33,8 +33,8 @@ void http_listener::core::accept() {
                                                  std::move(context));
     open.insert(one);
     options.load->connections = open.size();
-    one->begin_reading();
-    is_full = open.size() >= options.connections_max;
+    open.size() > options.connections_max ? one->turn_away() : one->begin_reading();
+    is_full = open.size() >= options.connections_max + options.turned_away_max;
     if (!is_full)
       accept();
   });
@@ -141,7 +141,8 @@ struct http_responder::last_one {
   last_one& operator=(const last_one&) = delete;
   ~last_one() {
     http_connection::post(to, [](http_connection& c) {
-      c.send({.status = 500});
+      if (!c.is_answered())
+        c.send(c.own_answer(500));
       c.end();
     });
   }

@@ -113,6 +113,10 @@ struct http_handler {
   /// the connection is closed afterwards.
   std::function<std::optional<http_whole>(const http_asked& head)> screen;
   std::function<void(http_asked request, http_responder to)> answer;
+  /// The answer of the listener itself: to a request that cannot be read or is beyond its bounds,
+  /// to a connection beyond them, and status 500 where a handler gave none. Empty: the status
+  /// alone.
+  std::function<http_whole(int status)> refusal = {};
 };
 
 /// A certificate and its key, in PEM. Changed files count from the next connection on; with files
@@ -135,6 +139,8 @@ struct http_listener_options {
   std::size_t body_bytes_max = 0;                                      ///< of a request; 413 above
   std::size_t header_bytes_max = limits::http_served_header_bytes_max; ///< of a request; 431 above
   std::size_t connections_max = limits::http_served_connections_max;   ///< further ones wait
+  /// Connections beyond connections_max that get status 503 and are closed; so many at once.
+  std::size_t turned_away_max = 0;
   /// For a whole request, also for the next one of a connection; then the connection is closed.
   std::chrono::milliseconds read_timeout = limits::http_served_read_timeout;
   /// For a write while the peer takes no bytes; then the connection is closed.

@@ -75,6 +75,8 @@ public:
   ~http_connection();
 
   void begin_reading();
+  /// Answers with status 503 instead, and closes the connection.
+  void turn_away();
   void close();
   /// Ends a stream in good order, or closes the WebSocket.
   void end_stream();
@@ -113,6 +115,8 @@ public:
   address here() { return {listener_, weak_from_this(), turn_}; }
   const http_listener_options& options() const noexcept { return options_; }
 
+  /// The listener's own answer of this status.
+  http_whole own_answer(int status) const;
   void with(http_headers more, std::function<void(int)> answered);
   void send(const http_whole& answer);
   void begin(int status, const http_headers& headers, http_beat beat);
@@ -138,6 +142,7 @@ private:
     auto listener = listener_.lock();
     return !listener || listener->drains;
   }
+  void after_handshake(void (http_connection::*act)(boost::system::error_code));
   void expect_within(std::chrono::milliseconds patience);
   void expect_nothing();
   void read_head(boost::system::error_code failed = {});
@@ -148,7 +153,9 @@ private:
   http_asked head_of() const;
   void take_head();
   void read_body(boost::system::error_code failed);
+  void take_chunks();
   void take_body(boost::system::error_code failed);
+  void refuse_for_load(boost::system::error_code failed);
   void refuse(boost::system::error_code why);
   void refuse(const http_whole& answer);
   void pass_over(boost::system::error_code failed);

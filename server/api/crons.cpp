@@ -30,6 +30,13 @@ void check_zone(const std::optional<std::string>& zone) {
                          + "'. Use IANA timezone format (e.g. 'America/New_York')."};
 }
 
+// A line as "0 0 30 2 *" is read, but never comes.
+void check_coming(const cron_record& cron, std::int64_t micros) {
+  auto zone = cron.timezone.is_string() ? cron.timezone.as<std::string>() : std::string{};
+  if (!next_time(parse_cron(cron.schedule).value(), micros, zone))
+    throw refusal{422, "Invalid cron schedule: '" + cron.schedule + "'. Reason: it never comes"};
+}
+
 void check_end(const std::optional<std::string>& end) {
   if (end && !parse_time(*end))
     throw refusal{422, "end_time: \"" + *end + "\" is not a time as 2026-11-21T20:21:07Z"};
@@ -63,6 +70,7 @@ http_whole create_cron(const rooms& with, const api_call& call) {
   check_schedule(made.schedule);
   check_zone(body.text("timezone"));
   check_end(body.text("end_time"));
+  check_coming(made, time);
   if (auto then = body.one_of("on_run_completed", cron_completions))
     made.on_run_completed = *then;
   else if (!made.thread_id.is_null())
@@ -112,8 +120,10 @@ http_whole update_cron(const rooms& with, const api_call& call) {
     }
     if (auto then = body.one_of("on_run_completed", cron_completions))
       changed.on_run_completed = *then;
-    changed.enabled = true; // for the date, which is also that of a disabled one
+    read_run_request(changed.payload); // that its runs can be made
+    changed.enabled = true;            // for the date, which is also that of a disabled one
     auto time = with.runs.now();
+    check_coming(changed, time);
     changed.next_run_date = next_run_date(changed, time);
     changed.enabled = body.flag("enabled", cron_record::of(found.body).enabled);
     changed.updated_at = time_text(time);

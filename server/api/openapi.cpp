@@ -63,6 +63,18 @@ value member_schema(const member_note& note) {
   return note.about.empty() ? schema : schema.with("description", note.about);
 }
 
+std::string part_name(std::string_view schema) {
+  return std::string{schema} + "Part";
+}
+
+// Whether an answer has any of the members alone.
+bool is_used_in_part(const schema_note& note) {
+  auto kind = std::string{note.name} + '~';
+  return std::ranges::any_of(route_notes(), [&kind](const route_note& one) {
+    return one.answer.find(kind) != one.answer.npos;
+  });
+}
+
 value object_schema(const schema_note& note) {
   auto members = value::map();
   std::vector<value> required;
@@ -101,12 +113,25 @@ value parameters_of(std::string_view pattern, const route_note& note) {
   return value::list(std::move(out));
 }
 
+value answer_of_kind(std::string_view about, std::string_view kind, std::string_view media) {
+  auto out = value::map({{"description", about}});
+  return kind.empty() ? out : out.with("content", content_of_kind(media, kind));
+}
+
 value answers_of(const route_note& note) {
-  auto good = value::map({{"description", note.status == 101 ? "A WebSocket" : "Success"}});
-  if (!note.answer.empty())
-    good = good.with("content", content_of_kind(note.media, note.answer));
-  return value::map({{std::to_string(note.status), std::move(good)},
-                     {"default", reference_to("responses/", "Error")}});
+  const std::string_view good = note.status == 101 ? "A WebSocket" : "Success";
+  auto out =
+    value::map({{std::to_string(note.status), answer_of_kind(good, note.answer, note.media)},
+                {"default", reference_to("responses/", "Error")}});
+  for (const auto& one : note.more) {
+    auto status = one.status == 0 ? std::string{"default"} : std::to_string(one.status);
+    auto more = answer_of_kind(one.status == 0 ? "A refusal" : good, one.kind, one.media);
+    if (one.status == note.status) // in another medium
+      more = more.with("content",
+                       out[status]["content"].with(one.media, more["content"][one.media]));
+    out = out.with(status, more);
+  }
+  return out;
 }
 
 std::string operation_id(const route& one) {
@@ -151,8 +176,13 @@ value tags_of_notes() {
 
 value components_of_notes() {
   auto schemas = value::map();
-  for (const auto& one : schema_notes())
-    schemas = schemas.with(one.name, object_schema(one));
+  for (const auto& one : schema_notes()) {
+    auto schema = object_schema(one);
+    schemas = schemas.with(one.name, schema);
+    if (is_used_in_part(one))
+      schemas = schemas.with(part_name(one.name),
+                             schema.without("required").with("title", part_name(one.name)));
+  }
   auto error = value::map(
     {{"description", "A refusal"}, {"content", content_of_kind("application/json", "Error")}});
   return value::map(
@@ -181,7 +211,8 @@ value kind_schema(std::string_view kind) {
   if (kind == "any")
     return value::map();
   if (!kind.empty() && kind.front() >= 'A' && kind.front() <= 'Z')
-    return reference_to("schemas/", kind);
+    return reference_to("schemas/",
+                        kind.ends_with('~') ? part_name(kind.substr(0, kind.size() - 1)) : kind);
   for (const auto& one : named_kinds)
     if (one.name == kind) {
       auto out = value::map({{"type", one.type}});

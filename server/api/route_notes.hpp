@@ -11,7 +11,8 @@ namespace troupe::server {
 /// A member of an object, or a parameter of a query.
 /// Shape:  `kind`: text, uuid, time, uri, int, number, bool, map, any, null; ONE|OTHER for texts of
 ///         a set; `[KIND]` for a list, `{KIND}` for a map of them; a name with a capital letter for
-///         a schema. At its end, `?` also allows null, and then `!` requires the member.
+///         a schema, and `NAME~` for one with any of its members. At its end, `?` also allows null,
+///         and then `!` requires the member.
 struct member_note {
   std::string_view name;
   std::string_view kind;
@@ -25,8 +26,17 @@ struct schema_note {
   std::span<const member_note> members;
 };
 
+/// A further answer of a route.
+/// Shape:  `status` 0: of refusals, which are an Error otherwise.
+struct answer_note {
+  int status;
+  std::string_view kind;
+  std::string_view media = "application/json";
+};
+
 /// A route.
-/// Shape:  `body` and `answer` are kinds; empty: none. `media`: of the answer.
+/// Shape:  `body` and `answer` are kinds; empty: none. `media`: of the answer. In an event stream,
+///         the kind is that of one event.
 struct route_note {
   std::string_view method;
   std::string_view pattern;
@@ -37,6 +47,7 @@ struct route_note {
   int status = 200;
   std::span<const member_note> query = {};
   std::string_view media = "application/json";
+  std::span<const answer_note> more = {};
 };
 
 std::span<const route_note> route_notes() noexcept;

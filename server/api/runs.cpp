@@ -2,6 +2,7 @@
 #include "graph/plain_json.hpp"
 #include "server/api/rooms.hpp"
 #include "server/api/run_answers.hpp"
+#include "server/edge/event_frame.hpp"
 #include "server/rules/run_request.hpp"
 
 #include <troupe/uuid.hpp>
@@ -139,23 +140,14 @@ void join_run(const rooms& with, const api_call& call, const http_responder& to)
   answer_when_ended(with, run, to, call.parameters.size() == 1);
 }
 
-// The position of a reader: -1 is everything. With another text the reader gets only what comes.
-std::optional<std::uint64_t> position_of(const api_call& call) {
-  auto given = call.request.header("last-event-id");
-  if (given == "-1" || given == "-")
-    return 0;
-  if (given.empty() || given.size() > 18 || given.find_first_not_of("0123456789") != given.npos)
-    return std::nullopt;
-  return std::stoull(std::string{given});
-}
-
 void join_stream(const rooms& with, const api_call& call, const http_responder& to) {
   auto run = run_of(with, call);
   auto sink = std::make_shared<run_events>(to, event_filter{call.query.list("stream_mode")});
   sink->begin(run, call.parameters.size() == 1);
   if (call.query.flag("cancel_on_disconnect", false))
     sink->when_gone(cancelling(with, run));
-  sink->hold(with.runs.read(run.thread_id, run.run_id, position_of(call), sink->reader()));
+  sink->hold(with.runs.read(run.thread_id, run.run_id,
+                            position_after(call.request.header("last-event-id")), sink->reader()));
 }
 
 // ---- ends that are asked for

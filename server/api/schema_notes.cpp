@@ -1,12 +1,18 @@
 // schema_notes: the objects of requests and answers.
 #include "server/api/route_notes.hpp"
 
+#include <iterator>
+
 namespace troupe::server {
 namespace objects {
 
 using member = member_note;
 
 constexpr member error_members[]{{"detail", "any!", "what is wrong, a text"}};
+constexpr member protocol_error[]{{"error", "any", "a text, or {code, message}"},
+                                  {"message", "text"},
+                                  {"detail", "any", "as of an Error"}};
+constexpr member event_members[]{{"event", "text"}, {"data", "text!", "JSON"}, {"id", "text"}};
 
 // ---- assistants
 
@@ -94,7 +100,7 @@ constexpr member pruned[]{{"pruned_count", "int!"}};
 constexpr member interrupt_members[]{{"id", "text!"}, {"value", "any!"}};
 constexpr member checkpoint_members[]{{"thread_id", "uuid"},
                                       {"checkpoint_ns", "text", "of a nested graph"},
-                                      {"checkpoint_id", "uuid?"},
+                                      {"checkpoint_id", "text?"},
                                       {"checkpoint_map", "map?"}};
 constexpr member state_members[]{{"values", "any!"},
                                  {"next", "[text]!", "the nodes that run next"},
@@ -105,8 +111,8 @@ constexpr member state_members[]{{"values", "any!"},
                                  {"created_at", "time?"},
                                  {"checkpoint", "Checkpoint?"},
                                  {"parent_checkpoint", "Checkpoint?"},
-                                 {"checkpoint_id", "uuid?"},
-                                 {"parent_checkpoint_id", "uuid?"}};
+                                 {"checkpoint_id", "text?"},
+                                 {"parent_checkpoint_id", "text?"}};
 constexpr member state_update_members[]{{"values", "any?", "written as by the node"},
                                         {"as_node", "text?"},
                                         {"checkpoint", "Checkpoint?"},
@@ -259,9 +265,13 @@ constexpr member live_members[]{{"live", "bool!"}};
 constexpr member ready_members[]{{"ready", "bool!"}, {"detail", "text", "why it is not"}};
 
 constexpr schema_note all[]{
-  {"Error", "The answer of every refusal.", error_members},
+  {"Error", "The answer of a refusal.", error_members},
+  {"ProtocolError", "The answer of a refusal in another protocol.", protocol_error},
+  {"Event", "An event of a stream.", event_members},
   {"Config", "A run's config.", config_members},
   {"Assistant", "A graph with defaults for its runs.", assistant_shown},
+  {"AssistantVersion", "An assistant as it was.",
+   std::span{assistant_shown}.first(std::size(assistant_shown) - 1)}, // all but updated_at
   {"AssistantCreate", "", assistant_create},
   {"AssistantPatch", "", assistant_patch},
   {"AssistantSearch", "", assistant_search},

@@ -90,6 +90,10 @@ http_whole update_state(const rooms& with, const api_call& call) {
     value::map({{"graph_id", thread.metadata["graph_id"]}, {"thread_id", thread.thread_id}});
   if (!place.checkpoint_id.empty())
     place.metadata = place.metadata.with("checkpoint_id", place.checkpoint_id);
+  // Else a state of its own would begin: the checkpoint is unknown, or of another thread.
+  if (!place.checkpoint_id.empty() && graph.get_state(place).created_at.empty())
+    throw refusal{404,
+                  "Checkpoint " + place.checkpoint_id + " not found on thread " + thread.thread_id};
   auto as_node = body.text("as_node").value_or("");
   auto written = graph.try_update_state(place, update_values(body), as_node);
   if (!written

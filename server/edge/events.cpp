@@ -4,27 +4,6 @@
 #include <utility>
 
 namespace troupe::server {
-namespace {
-
-void add_field(std::string& out, std::string_view name, std::string_view text) {
-  out.append(name).append(": ");
-  for (auto c : text)
-    if (c != '\n' && c != '\r' && c != '\0')
-      out += c;
-  out += '\n';
-}
-
-} // namespace
-
-std::string event_frame(std::string_view name, std::string_view data, std::string_view id) {
-  std::string out;
-  out.reserve(name.size() + data.size() + id.size() + 24);
-  add_field(out, "event", name);
-  out.append("data: ").append(data).append("\n");
-  if (!id.empty())
-    add_field(out, "id", id);
-  return out += '\n';
-}
 
 event_writer::event_writer(http_responder to, http_headers headers,
                            std::chrono::milliseconds heartbeat)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "http/listener.hpp"
+#include "server/edge/event_frame.hpp"
 
 #include <troupe/server/limits.hpp>
 
@@ -20,8 +21,7 @@ public:
   event_writer(http_responder to, http_headers headers,
                std::chrono::milliseconds heartbeat = limits::server_heartbeat);
 
-  /// One frame: "event: NAME\ndata: JSON\nid: ID\n\n"; no id line when `id` is empty. `data` is one
-  /// line of JSON.
+  /// One frame, as event_frame() makes it. `data` is one line of JSON.
   void event(std::string_view name, std::string_view data, std::string_view id = {}) const;
   /// Frames as they are.
   void raw(std::string frames) const;
@@ -33,10 +33,6 @@ public:
 private:
   http_responder to_;
 };
-
-/// The text of one frame, as event_writer::event() sends it. Line ends in `name` and `id` are left
-/// out, since they would begin another field.
-std::string event_frame(std::string_view name, std::string_view data, std::string_view id = {});
 
 /// A JSON answer that is awaited. The head leaves at once, with status 200; then "\n" every
 /// limits::server_heartbeat until the answer is there.

@@ -46,6 +46,20 @@ http_whole refused_by_route(const no_route& no) {
   return answer_of(refusal{404, "Not Found"});
 }
 
+// The answers of the listener itself, which has no handler for them.
+http_whole refused_by_listener(int status) {
+  if (status == 500) // a handler gave no answer; the request has its id by then
+    return answer_of(refusal{500, "Internal Server Error"});
+  http_headers headers{{"x-request-id", new_request_id()}};
+  if (status == 503)
+    headers.emplace_back("Retry-After", "1");
+  const char* why = status == 413   ? "Request Entity Too Large"
+                    : status == 431 ? "Request Header Fields Too Large"
+                    : status == 503 ? "Service Unavailable"
+                                    : "Bad Request";
+  return answer_of(refusal{status, why, std::move(headers)});
+}
+
 refusal rate_refusal(std::chrono::seconds wait) {
   return {429, "Too Many Requests", {{"Retry-After", std::to_string(wait.count())}}};
 }
@@ -86,7 +100,8 @@ public:
         std::in_place, options_.listen,
         http_handler{.screen = [](const http_asked&) { return std::nullopt; },
                      .answer = [this](http_asked request,
-                                      http_responder to) { answer(std::move(request), to); }}} {}
+                                      http_responder to) { answer(std::move(request), to); },
+                     .refusal = [this](int status) { return refuse(status); }}} {}
 
   ~state() { listener_.reset(); }
 
@@ -98,6 +113,7 @@ public:
   }
 
 private:
+  http_whole refuse(int status);
   void answer(http_asked request, const http_responder& to);
   void run(const route& found, api_call call, const http_responder& to);
   void authenticate(const route& found, api_call& call);
@@ -114,10 +130,18 @@ private:
   std::mutex rates_mutex_;
   rate_limiter rates_;
   handler_pool pool_;
+  bool is_unanswered_ = false; // of the listener's thread: a handler dropped its request
   std::optional<http_listener> listener_;
 };
 
-// On the listener's thread.
+// On the listener's thread, as the next.
+http_whole http_edge::state::refuse(int status) {
+  if (status == 503)
+    meter_.turned_away();
+  is_unanswered_ = status == 500; // the status of its request is counted next
+  return refused_by_listener(status);
+}
+
 void http_edge::state::answer(http_asked request, const http_responder& to) {
   auto id = request_id_of(request);
   auto headers = cors_headers(options_.cors, request);
@@ -128,8 +152,10 @@ void http_edge::state::answer(http_asked request, const http_responder& to) {
   auto* found = std::get_if<route_match>(&matched);
   std::string pattern{found ? found->found->pattern : std::string_view{}};
   auto count = [this, method = found || request.method == "OPTIONS" ? request.method : "", pattern,
-                begun = clock::now()](int status) {
+                begun = clock::now(), id](int status) {
     meter_.answered(method, pattern, status, clock::now() - begun);
+    if (std::exchange(is_unanswered_, false))
+      options_.log("request " + id + ": " + method + ' ' + pattern + ": 500 it was not answered");
   };
   if (auto preflight = preflight_answer(options_.cors, request)) {
     to.with({{"x-request-id", id}}, count);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <map>
 #include <ranges>
 
 namespace troupe::server {
@@ -28,7 +29,7 @@ std::string query_text(std::string_view encoded) {
 
 refusal refused_parameter(std::string_view name, std::string_view given, std::string_view wanted) {
   return {422, "Invalid query parameter '" + std::string{name} + "': '"
-                 + std::string{given.substr(0, limits::server_echo_bytes_max)} + "' is not "
+                 + shortened(std::string{given}, limits::server_echo_bytes_max) + "' is not "
                  + std::string{wanted}};
 }
 
@@ -52,6 +53,17 @@ std::optional<std::vector<std::string>> texts_of_json(const std::string& text) {
   for (const auto& item : read->items())
     out.emplace_back(item.as_string());
   return out;
+}
+
+// The items of a parameter's list: joined by commas, or a JSON list of texts.
+void add_items(const std::string& text, std::vector<std::string>& to) {
+  if (auto texts = texts_of_json(text)) {
+    to.insert(to.end(), texts->begin(), texts->end());
+    return;
+  }
+  for (auto part : std::views::split(text, ','))
+    if (!part.empty())
+      to.emplace_back(part.begin(), part.end());
 }
 
 } // namespace
@@ -116,13 +128,14 @@ std::optional<std::string> query_parameters::text(std::string_view name) const {
 }
 
 value query_parameters::members() const {
-  auto out = value::map();
-  for (const auto& [name, text] : all_) {
-    auto texts = list(name);
-    out = out.with(name,
-                   texts.size() == 1 ? value(texts[0]) : value::list({texts.begin(), texts.end()}));
-  }
-  return out;
+  std::map<std::string, std::vector<std::string>> lists; // one pass, however many there are
+  for (const auto& [name, text] : all_)
+    add_items(text, lists[name]);
+  std::vector<value::map_init> out;
+  for (const auto& [name, texts] : lists)
+    out.emplace_back(name, texts.size() == 1 ? value(texts[0])
+                                             : value::list({texts.begin(), texts.end()}));
+  return value::map(std::move(out));
 }
 
 bool query_parameters::has(std::string_view name) const {
@@ -157,17 +170,9 @@ std::int64_t query_parameters::number(std::string_view name, std::int64_t otherw
 
 std::vector<std::string> query_parameters::list(std::string_view name) const {
   std::vector<std::string> out;
-  for (const auto& [key, text] : all_) {
-    if (key != name)
-      continue;
-    if (auto texts = texts_of_json(text)) {
-      out.insert(out.end(), texts->begin(), texts->end());
-      continue;
-    }
-    for (auto part : std::views::split(text, ','))
-      if (!part.empty())
-        out.emplace_back(part.begin(), part.end());
-  }
+  for (const auto& [key, text] : all_)
+    if (key == name)
+      add_items(text, out);
   return out;
 }
 

@@ -8,8 +8,9 @@
 namespace troupe::server {
 namespace {
 
-http_whole detail_answer(int status, std::string_view detail, http_headers headers = {}) {
-  return json_answer(value::map({{"detail", detail}}), status, std::move(headers));
+http_whole detail_answer(int status, std::string detail, http_headers headers = {}) {
+  auto text = shortened(std::move(detail), limits::server_detail_bytes_max);
+  return json_answer(value::map({{"detail", text}}), status, std::move(headers));
 }
 
 int status_of(errc code) {
@@ -34,6 +35,15 @@ int status_of(errc code) {
 
 } // namespace
 
+std::string shortened(std::string text, std::size_t bytes_max) {
+  if (text.size() <= bytes_max)
+    return text;
+  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xc0) == 0x80)
+    --bytes_max;
+  text.resize(bytes_max);
+  return text += "…";
+}
+
 http_whole json_answer(const value& body, int status, http_headers headers) {
   headers.emplace_back("Content-Type", "application/json");
   return {.status = status, .headers = std::move(headers), .body = to_plain_json(body)};
@@ -56,12 +66,9 @@ value json_body(const http_asked& request) {
   auto body = from_json(request.body, json_form::plain);
   if (!body)
     throw refusal{422, "Invalid JSON in request body"};
-  if (!body->is_map()) {
-    auto given = to_plain_json(*body);
-    if (given.size() > limits::server_echo_bytes_max)
-      given = given.substr(0, limits::server_echo_bytes_max) + "…";
-    throw refusal{422, given + " is not of type \"object\""};
-  }
+  if (!body->is_map())
+    throw refusal{422, shortened(to_plain_json(*body), limits::server_echo_bytes_max)
+                         + " is not of type \"object\""};
   return std::move(*body);
 }
 

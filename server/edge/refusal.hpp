@@ -31,7 +31,10 @@ private:
   http_headers headers_;
 };
 
-/// The answer of a refusal.
+/// The text, or its beginning with "…" when it is longer than this. It is cut between characters.
+std::string shortened(std::string text, std::size_t bytes_max);
+
+/// The answer of a refusal. Shape: a detail above limits::server_detail_bytes_max is shortened.
 http_whole answer_of(const refusal& no);
 /// The answer of an error: the status of its code (409 conflict, 404 missing_key and
 /// checkpoint_missing, 422 invalid_…, 429 overloaded, 503 runtime_stopped, storage_full 507, else

@@ -26,7 +26,7 @@ struct request_counts {
   /// By method, pattern of the route ("" without one) and status; 499: the peer was gone first.
   std::map<std::tuple<std::string, std::string, int>, std::uint64_t> answered;
   std::map<std::string, latency_counts> latencies; ///< by pattern
-  std::uint64_t turned_away = 0;                   ///< for want of a handler thread
+  std::uint64_t turned_away = 0;                   ///< for want of a thread or a connection
   std::uint64_t rate_limited = 0;
   std::uint64_t unauthenticated = 0;
 };

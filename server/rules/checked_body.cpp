@@ -3,6 +3,7 @@
 
 #include "server/edge/refusal.hpp"
 
+#include <troupe/server/limits.hpp>
 #include <troupe/uuid.hpp>
 
 #include <algorithm>
@@ -13,9 +14,7 @@ namespace troupe::server {
 namespace {
 
 std::string shown(const value& v) {
-  constexpr std::size_t shown_max = 200;
-  auto text = to_json(v);
-  return text.size() > shown_max ? text.substr(0, shown_max) + "…" : text;
+  return shortened(to_json(v), limits::server_echo_bytes_max);
 }
 
 refusal wrong_kind_of(std::string_view name, const value& v, std::string_view kind) {

@@ -6,8 +6,11 @@
 #include <absl/time/civil_time.h>
 #include <absl/time/time.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdlib>
+#include <filesystem>
 #include <span>
 #include <vector>
 
@@ -95,6 +98,25 @@ result<void> read_field(const cron_field& field, std::string_view text, F&& set)
   return {};
 }
 
+// Other texts are names of files, or of zones that are not the system's: "file:…", "libc:…".
+bool is_zone_name(std::string_view name) {
+  auto fits = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'
+           || c == '+' || c == '-' || c == '/';
+  };
+  return !name.empty() && name.size() <= limits::server_time_zone_bytes_max && name[0] != '/'
+         && std::ranges::all_of(name, fits);
+}
+
+// absl keeps every name that it is asked for: it is asked for the names of files alone.
+bool has_zone_file(const std::string& name) {
+  const char* folder = std::getenv("TZDIR");
+  std::error_code failed;
+  return name == "UTC"
+         || std::filesystem::is_regular_file(
+           std::filesystem::path{folder ? folder : "/usr/share/zoneinfo"} / name, failed);
+}
+
 bool matches_day(const cron_schedule& s, absl::CivilDay day) {
   if (!s.months.test(static_cast<std::size_t>(day.month())))
     return false;
@@ -140,8 +162,7 @@ result<cron_schedule> parse_cron(std::string_view line) {
 
 bool is_time_zone(const std::string& name) {
   absl::TimeZone zone;
-  return !name.empty() && name.find("..") == name.npos && name[0] != '/'
-         && absl::LoadTimeZone(name, &zone);
+  return is_zone_name(name) && has_zone_file(name) && absl::LoadTimeZone(name, &zone);
 }
 
 std::optional<std::int64_t> next_time(const cron_schedule& s, std::int64_t micros,

@@ -2,7 +2,6 @@
 #include "http/listener.hpp"
 #include "tests/fixtures/raw_client.hpp"
 
-#include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
 #include <future>
@@ -14,7 +13,6 @@
 namespace troupe::test {
 namespace {
 
-namespace data = boost::unit_test::data;
 using std::chrono::milliseconds;
 
 // A listener whose requests wait for the test to answer them.
@@ -254,33 +252,6 @@ BOOST_AUTO_TEST_CASE(fields_after_a_body_do_not_become_headers) {
   BOOST_TEST(!asked.has("x-api-key"));
   to.send({});
   client.hear("\r\n\r\n");
-}
-
-const std::vector<std::string> hostile{
-  "POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET "
-  "/smuggled "
-  "HTTP/1.1\r\n\r\n",
-  "POST / HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 3\r\n\r\nabc",
-  "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n0\r\n\r\n",
-  "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n-1\r\nabc\r\n0\r\n\r\n",
-  "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\nabc\r\n0\r\n\r\n",
-  "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabcX\r\n0\r\n\r\n",
-  "GET / HTTP/1.1\r\nX: a\r\n b\r\n\r\n",
-  "GET / HTTP/1.1\nX: a\n\r\n\r\n",
-  "GET / HTTP/2.0\r\n\r\n",
-  "GET  / HTTP/1.1\r\n\r\n",
-  "\x16\x03\x01\x02\x03",
-  "G\x01T / HTTP/1.1\r\n\r\n",
-};
-BOOST_DATA_TEST_CASE(hostile_framing_is_refused_and_the_connection_closed, data::make(hostile),
-                     bytes) {
-  waiting_server server;
-  raw_client client{server.port()};
-  client.say(bytes);
-  auto answer = client.hear_all();
-  BOOST_TEST(answer.starts_with("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n"), answer);
-  BOOST_TEST(answer.find("HTTP/1.1", 1) == answer.npos); // one answer alone
-  BOOST_TEST(server.count() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(an_extension_of_a_chunk_is_bounded) {

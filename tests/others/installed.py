@@ -9,7 +9,7 @@ import sys
 
 # The folder below the build's of a set of tools -> its packages of PyPI, those of npm.
 SETS = {
-    "others": (["fakellm==0.3.5", "llmock==0.2.2", "mcp==2.3.0"],
+    "others": (["fakellm==0.3.5", "llmock==0.2.2", "mcp==2.3.0", "schemathesis==4.32.5"],
                {"@modelcontextprotocol/inspector": "2.12.0",
                 "@modelcontextprotocol/server-everything": "2026.8.31",
                 "@modelcontextprotocol/server-filesystem": "2026.8.31"}),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The agent layer against tools that others made: fakellm and llmock as models' providers, the
 official MCP client and the inspector on `troupe mcp`, server-everything and server-filesystem
-under our MCP client.
+under our MCP client, schemathesis on the document of `troupe serve`.
 
     tests/others/run.py [BIN [SOURCE]] [unittest's arguments]
 
@@ -33,7 +33,7 @@ def main():
     except installed.Missing as why:
         print(f"skipped: {why}", flush=True)
         return 1 if os.environ.get("TROUPE_OTHERS") == "required" else 77
-    names = ["providers", "mcp_server", "mcp_client", "reviews"]
+    names = ["providers", "mcp_server", "mcp_client", "reviews", "openapi"]
     loader = unittest.TestLoader()
     wanted = [a for a in arguments if not a.startswith("-")]
     if wanted:

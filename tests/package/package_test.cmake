@@ -68,7 +68,7 @@ run("${troupe}" run "${work}/demo/build/libagent.so:agent"
 file(WRITE "${work}/serve.sh" [[
 timeout --foreground 60 "$1" serve --in-memory --listen 127.0.0.1:0 > served &
 tries=0
-until grep -q 'serving 1 graphs at' served
+until grep -q '^  state ' served
 do
   tries=$((tries + 1))
   [ $tries -lt 300 ] || exit 1

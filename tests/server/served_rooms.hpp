@@ -14,6 +14,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -99,11 +100,26 @@ public:
     add_mcp(routes, with);
     add_a2a(routes, with);
     add_documentation(routes);
-    edge = std::make_unique<http_edge>(edge_options{}, std::move(routes));
+    all_routes = routes.routes();
+    edge = std::make_unique<http_edge>(logging(), std::move(routes));
     status.edge = edge.get();
     status.phase = server_phase::serving;
   }
   ~served_rooms() { at->open(); }
+
+  // Options of an edge whose log is kept.
+  edge_options logging() {
+    edge_options out;
+    out.log = [this](const std::string& line) {
+      std::scoped_lock lock{log_mutex_};
+      log_ += line + '\n';
+    };
+    return out;
+  }
+  std::string log() const {
+    std::scoped_lock lock{log_mutex_};
+    return log_;
+  }
 
   void add_assistant(const std::string& id, const std::string& graph, const std::string& name) {
     auto time = time_text(runs.now());
@@ -136,9 +152,13 @@ public:
   run_service runs{graphs, documents, {.server_id = "one"}};
   rooms with{graphs, documents, runs, make_memory_store(), std::make_shared<thread_hubs>(runs)};
   server_status status;
+  std::vector<route> all_routes;
   std::unique_ptr<http_edge> edge;
 
 private:
+  mutable std::mutex log_mutex_;
+  std::string log_;
+
   static heard_answer answer_in(const std::string& bytes) {
     auto end = bytes.find("\r\n\r\n");
     BOOST_REQUIRE_MESSAGE(end != bytes.npos, bytes);

@@ -14,6 +14,7 @@ inline constexpr std::size_t server_threads_followed_max =
   10'000; // with their events; older ones go
 inline constexpr int server_cron_years_max =
   30; // a schedule that has no time until then never comes
+inline constexpr std::size_t server_time_zone_bytes_max = 64; // of a name; others are unknown
 inline constexpr std::size_t server_webhook_threads = 4;
 inline constexpr std::chrono::milliseconds server_webhook_timeout{30'000}; // of one call
 // A reader that joins a run that began so long ago gets its events from the first one on; so many
@@ -42,10 +43,14 @@ inline constexpr std::chrono::milliseconds server_heartbeat{5000}; // of streams
 inline constexpr std::size_t server_handler_threads = 16;          // threads that run handlers
 // Requests that wait for a handler thread; 503 above.
 inline constexpr std::size_t server_queued_requests_max = 1024;
+inline constexpr std::size_t server_connections_max = 16'384; // at once; 503 above
+// Connections above server_connections_max that are answered at once; further ones wait.
+inline constexpr std::size_t server_turned_away_max = 64;
 inline constexpr std::size_t server_body_bytes_max = json_size_bytes_max; // of a request; 413
 inline constexpr std::size_t server_request_id_bytes_max = 128;  // a longer one is replaced
 inline constexpr std::size_t server_rated_callers_max = 100'000; // with a bucket; the oldest go
-inline constexpr std::size_t server_echo_bytes_max = 200; // of a value in an error; it is cut
+inline constexpr std::size_t server_echo_bytes_max = 200;    // of a value in an error; it is cut
+inline constexpr std::size_t server_detail_bytes_max = 4096; // of an error's text; it is cut
 // Documents. Beyond these two, a change is refused with invalid_value.
 inline constexpr std::size_t document_id_bytes_max = 200;
 inline constexpr std::size_t document_term_bytes_max = 128; // of a text that has an index

@@ -50,6 +50,7 @@ const std::vector<kind_case> kinds{
    R"({"additionalProperties":{"items":{"$ref":"#/components/schemas/Run"},"type":"array"},)"
    R"("type":"object"})"},
   {"a|b", R"({"enum":["a","b"],"type":"string"})"},
+  {"[Run~]", R"({"items":{"$ref":"#/components/schemas/RunPart"},"type":"array"})"},
   {"Run?", R"({"anyOf":[{"$ref":"#/components/schemas/Run"},{"type":"null"}]})"},
   {"any?", "{}"}};
 
@@ -125,6 +126,12 @@ BOOST_AUTO_TEST_CASE(an_operation_has_its_parameters_body_and_answers) {
   BOOST_TEST(cancel["parameters"][0]["in"] == value("path"));
   BOOST_TEST(cancel["parameters"][2]["in"] == value("query"));
   BOOST_TEST(cancel["responses"].contains("202"));
+  BOOST_TEST(cancel["responses"].contains("200")); // of one that waits
+  auto metrics = paths["/metrics"]["get"]["responses"]["200"]["content"];
+  BOOST_TEST(metrics.contains("text/plain"));
+  BOOST_TEST(metrics.contains("application/json"));
+  auto refused = paths["/mcp"]["post"]["responses"]["default"]["content"]["application/json"];
+  BOOST_TEST(refused["schema"]["$ref"] == value("#/components/schemas/ProtocolError"));
   auto stream = paths["/threads/{thread_id}/runs/stream"]["post"];
   BOOST_TEST(stream["responses"]["200"]["content"].contains("text/event-stream"));
   BOOST_TEST(stream["requestBody"]["content"]["application/json"]["schema"]["$ref"]

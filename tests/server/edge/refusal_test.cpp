@@ -35,6 +35,16 @@ BOOST_AUTO_TEST_CASE(a_refusal_is_a_detail_in_json) {
   BOOST_TEST(answer.headers[1].second == "application/json");
 }
 
+BOOST_AUTO_TEST_CASE(a_long_text_is_cut_between_characters) {
+  BOOST_TEST(shortened("abc", 3) == "abc");
+  BOOST_TEST(shortened("abcd", 3) == "abc…");
+  BOOST_TEST(shortened("ab\xc3\xa9", 3) == "ab…");
+  BOOST_TEST(shortened("\xc3\xa9", 1) == "…");
+  auto answer = answer_of(refusal{422, std::string(1u << 20, 'x')});
+  BOOST_TEST(answer.body.size() < limits::server_detail_bytes_max + 100);
+  BOOST_TEST(answer.body.ends_with("x…\"}"));
+}
+
 BOOST_AUTO_TEST_CASE(an_error_has_the_status_of_its_code) {
   BOOST_TEST(status_for(errc::conflict) == 409);
   BOOST_TEST(status_for(errc::missing_key) == 404);
@@ -74,6 +84,14 @@ BOOST_AUTO_TEST_CASE(a_frame_has_three_lines_and_no_more) {
   BOOST_TEST(event_frame("values", "{}", "7") == "event: values\ndata: {}\nid: 7\n\n");
   BOOST_TEST(event_frame("values", "{}") == "event: values\ndata: {}\n\n");
   BOOST_TEST(event_frame("a\ndata: x", "{}", "1\r\n2") == "event: adata: x\ndata: {}\nid: 12\n\n");
+}
+
+BOOST_AUTO_TEST_CASE(the_last_event_id_of_a_reader_is_a_position) {
+  BOOST_TEST(position_after("17").value() == 17u);
+  BOOST_TEST(position_after("-1").value() == 0u);
+  BOOST_TEST(position_after("-").value() == 0u);
+  for (const char* other : {"", "x", "-2", "+1", " 1", "1.0", "1234567890123456789"})
+    BOOST_TEST(!position_after(other), other);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,6 +4,8 @@
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/json_lines.hpp"
 
+#include <sys/resource.h>
+
 #include <future>
 #include <iostream>
 
@@ -22,6 +24,15 @@ std::string place_text(const server_options& options) {
   if (options.postgres)
     return "in the database";
   return options.data_dir.empty() ? "in memory" : options.data_dir;
+}
+
+// Each open stream needs a descriptor: as many as the system allows.
+void allow_descriptors() {
+  rlimit now{};
+  if (::getrlimit(RLIMIT_NOFILE, &now) != 0)
+    return;
+  now.rlim_cur = now.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &now);
 }
 
 } // namespace
@@ -50,6 +61,7 @@ void print_addresses(const serve_settings& settings, const agent_server& serving
 
 int run_until_stopped(stop_signals& signals, agent_server& serving,
                       const std::function<void()>& began) {
+  allow_descriptors();
   std::promise<void> asked;
   signals.watch([&asked] { asked.set_value(); },
                 "stopping: runs stop at the end of their step, and go on when it serves again");
