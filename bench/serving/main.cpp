@@ -283,9 +283,9 @@ int main(int argc, char** argv) {
     ->check(CLI::IsMember({"wait_1", "wait_64", "mixed", "tokens", "streams", "start"}));
   command.add_option("--postgres", asked.postgres, "A database instead of LMDB; it is not emptied")
     ->type_name("CONNINFO");
-  command.add_option("--seconds", asked.seconds, "Of a job")->capture_default_str();
-  command.add_option("--threads", asked.threads, "Of the store of `start`")->capture_default_str();
-  command.add_option("--streams", asked.streams, "Of the job `streams`")->capture_default_str();
+  command.add_option("--seconds", asked.seconds, "Time of a job")->capture_default_str();
+  command.add_option("--threads", asked.threads, "In the store of `start`")->capture_default_str();
+  command.add_option("--streams", asked.streams, "At once, in `streams`")->capture_default_str();
   CLI11_PARSE(command, argc, argv);
   try {
     troupe::bench::run(asked);

@@ -10,7 +10,7 @@
 
 namespace troupe::bench {
 
-/// What a process used since its start, and has now. Units: seconds of processor time; bytes.
+/// Use of a process since its start, and its memory now. Units: seconds of processor time; bytes.
 struct process_costs {
   double cpu_s = 0;
   double resident_bytes = 0;

@@ -1,4 +1,4 @@
-// What LangGraph's own server answered to its RemoteGraph, read by this one.
+// Answers of LangGraph's own server to its RemoteGraph, read by this one.
 #include "tests/client/scripted_server.hpp"
 
 #include <boost/test/unit_test.hpp>

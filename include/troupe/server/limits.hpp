@@ -67,7 +67,7 @@ inline constexpr std::size_t server_jwks_bytes_max = 1u << 20;          // of a 
 inline constexpr std::chrono::seconds server_jwks_kept{600};            // keys that were fetched
 inline constexpr std::chrono::seconds server_jwks_retry{30};            // between two fetches
 inline constexpr std::chrono::milliseconds server_jwks_timeout{5000};   // of a fetch
-inline constexpr std::size_t server_config_bytes_max = 1u << 20; // of troupe.json and an env file
+inline constexpr std::size_t server_config_bytes_max = 1u << 20;  // of troupe.json and an env file
 inline constexpr std::size_t server_library_bytes_max = 1u << 30; // of one that is reloaded
 // A library that is built anew is loaded when nothing has changed its file for so long.
 inline constexpr std::chrono::milliseconds server_reload_quiet{200};
