@@ -82,7 +82,7 @@ using check_progress = std::function<void(std::size_t done, std::size_t all)>;
 ///  - every record: its checksum and form, and that it belongs to a thread
 ///  - that names and chains have no holes, and that a value stored as a difference has its base
 ///  - that every checkpoint can be read
-///  - pages and checksums of the long-term store
+///  - pages and checksums of the long-term store, and of the documents of a server
 /// Shape:  `keys`: the ring for encrypted threads; without it only their checksums are checked.
 /// Blocks: on reading everything. Others may use the directory meanwhile; the check ignores what
 ///         they store.
@@ -92,8 +92,8 @@ result<data_report> check_data(const std::filesystem::path& dir,
                                const check_progress& progress = {},
                                std::shared_ptr<const key_provider> keys = nullptr);
 
-/// Copies a data directory to a new one: its threads as of one moment, then its long-term store as
-/// of a later moment. Other processes may use the first directory meanwhile. `compact` leaves out
+/// Copies a data directory to a new one: the documents of a server (assistants, threads, runs, crons)
+/// as of one moment, its threads as of a later one, and then its long-term store. Other processes may use the first directory meanwhile. `compact` leaves out
 /// unused pages: slower, and smaller.
 /// Units:  returns the number of bytes written.
 /// Blocks: on the disk, until the copy is synced.

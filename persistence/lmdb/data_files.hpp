@@ -19,6 +19,7 @@ namespace troupe {
 inline constexpr std::string_view saver_file_name = "troupe.mdb";
 inline constexpr std::string_view store_file_name = "store.mdb";
 inline constexpr std::string_view cache_file_name = "cache.mdb";
+inline constexpr std::string_view documents_file_name = "server.mdb";   // of troupe::server
 inline constexpr std::string_view runtimes_file_name = "runtimes.lock"; // see runtime_marks.hpp
 
 /// Whether an object that was opened with the keys `has` serves a caller that asks for `wanted`. A
@@ -55,6 +56,16 @@ result<std::shared_ptr<file_saver>> open_existing_saver(
 /// Errors: as lmdb_env::copy_to; as open_lmdb_store.
 result<std::uint64_t> copy_store_file(const std::string& dir, const std::filesystem::path& to,
                                       bool compact);
+
+/// The environment of the server's documents in a data directory (a canonical path). Calls for one
+/// directory return the same environment while it lives.
+/// Errors: as lmdb_env::open.
+result<std::shared_ptr<lmdb_env>> open_documents_file(const std::string& dir,
+                                                      std::size_t map_size_bytes);
+
+/// As copy_store_file, for the server's documents.
+result<std::uint64_t> copy_documents_file(const std::string& dir, const std::filesystem::path& to,
+                                          bool compact);
 
 /// Wraps the data key of a file (the long-term store's or the cache's) under the ring's current
 /// key. `dir` is canonical, and `keys` is not null. True when the data key was under another key;

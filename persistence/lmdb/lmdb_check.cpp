@@ -300,14 +300,66 @@ result<void> check_pages(const std::filesystem::path& file, bool records_too) {
   return {};
 }
 
+// Copies the files of a data directory one after the other. The documents of a server come first: a
+// run that ends meanwhile is unfinished in the copy, which has its last checkpoint, and ends again.
+class data_copy {
+public:
+  data_copy(lmdb_env& threads, std::filesystem::path to, bool compact)
+    : threads_{threads},
+      from_{threads.file().parent_path()},
+      to_{std::move(to)},
+      compact_{compact} {}
+
+  result<std::uint64_t> run() {
+    auto done = copy(documents_file_name, copy_documents_file);
+    if (done)
+      done = added(saver_file_name, threads_.copy_to(to_ / saver_file_name, compact_));
+    if (done)
+      done = copy(store_file_name, copy_store_file);
+    if (done)
+      return bytes_;
+    std::error_code ignored;
+    for (auto name : made_)
+      std::filesystem::remove(to_ / name, ignored);
+    return done.error();
+  }
+
+private:
+  using copy_function = result<std::uint64_t> (*)(const std::string& dir,
+                                                  const std::filesystem::path& to, bool compact);
+
+  result<void> copy(std::string_view name, copy_function copy_file) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(from_ / name, ignored))
+      return {};
+    return added(name, copy_file(from_.string(), to_ / name, compact_));
+  }
+
+  result<void> added(std::string_view name, const result<std::uint64_t>& bytes) {
+    if (!bytes)
+      return bytes.error();
+    made_.push_back(name);
+    bytes_ += *bytes;
+    return {};
+  }
+
+  lmdb_env& threads_;
+  const std::filesystem::path from_;
+  const std::filesystem::path to_;
+  const bool compact_;
+  std::vector<std::string_view> made_;
+  std::uint64_t bytes_ = 0;
+};
+
 } // namespace
 
 result<data_report> check_data(const std::filesystem::path& dir, const check_progress& progress,
                                std::shared_ptr<const key_provider> keys) {
   auto whole = check_pages(dir / saver_file_name, false);
   std::error_code ignored;
-  if (whole && std::filesystem::exists(dir / store_file_name, ignored))
-    whole = check_pages(dir / store_file_name, true);
+  for (auto name : {store_file_name, documents_file_name})
+    if (whole && std::filesystem::exists(dir / name, ignored))
+      whole = check_pages(dir / name, true);
   if (!whole) {
     if (whole.error().code() != errc::checkpoint_corrupt)
       return whole.error();
@@ -363,17 +415,7 @@ result<std::uint64_t> copy_data(const std::filesystem::path& dir, const std::fil
   auto target = make_data_directory(to);
   if (!target)
     return target.error();
-  std::filesystem::path to_dir{*target};
-  auto threads = (*store)->env().copy_to(to_dir / saver_file_name, compact);
-  auto from = (*store)->env().file().parent_path();
-  std::error_code failed;
-  if (!threads || !std::filesystem::exists(from / store_file_name, failed))
-    return threads;
-  auto items = copy_store_file(from, to_dir / store_file_name, compact);
-  if (items)
-    return *threads + *items;
-  std::filesystem::remove(to_dir / saver_file_name, failed);
-  return items;
+  return data_copy{(*store)->env(), *target, compact}.run();
 }
 
 } // namespace troupe

@@ -27,12 +27,12 @@ struct pending_documents {
 
 class lmdb_document_store final : public document_store {
 public:
-  static result<std::unique_ptr<lmdb_document_store>> open(const std::filesystem::path& dir,
+  static result<std::unique_ptr<lmdb_document_store>> open(const std::string& dir,
                                                            std::shared_ptr<const key_provider> keys,
                                                            const lmdb_documents_options& options) {
     auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     auto map_size = std::max(options.map_size_bytes_max, limits::store_map_bytes_min) / page * page;
-    auto env = lmdb_env::open(dir / documents_file_name, map_size);
+    auto env = open_documents_file(dir, map_size);
     if (!env)
       return env.error();
     std::unique_ptr<lmdb_document_store> opened{
@@ -111,11 +111,11 @@ public:
   }
 
 private:
-  lmdb_document_store(std::unique_ptr<lmdb_env> env, file_sealing sealing)
+  lmdb_document_store(std::shared_ptr<lmdb_env> env, file_sealing sealing)
     : env_{std::move(env)},
       sealing_{std::move(sealing)} {}
 
-  std::unique_ptr<lmdb_env> env_;
+  std::shared_ptr<lmdb_env> env_; // of copies of the data directory, too
   file_sealing sealing_;
   document_watches watches_;
   lmdb_document_writer writer_{*env_, sealing_};

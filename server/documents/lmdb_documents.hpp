@@ -12,9 +12,6 @@
 
 namespace troupe::server {
 
-/// The file of a data directory.
-inline constexpr std::string_view documents_file_name = "server.mdb";
-
 /// Units:  `map_size_bytes_max`: the largest size of the file; address space, not memory. Bodies of
 ///         at least `compress_bytes_min` bytes are compressed; SIZE_MAX: never.
 struct lmdb_documents_options {
