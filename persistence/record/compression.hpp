@@ -1,5 +1,5 @@
 // compression: zstd with bounds. A frame names the size of its text, which is not believed above a
-// limit. Each thread that comes here keeps zstd's memory for the next text.
+// limit. Memory of zstd is kept for the next text.
 #pragma once
 
 #include <cstddef>
