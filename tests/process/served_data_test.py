@@ -15,9 +15,9 @@ from programs import Program, json_lines
 
 class ServedData(ApiTest):
     @contextlib.contextmanager
-    def serving(self, data):
+    def serving(self, data, **keys):
         command = [TROUPE, "serve", "hello", "loop", "--data", data, "--listen", "127.0.0.1:0", "--json"]
-        shell = {name: v for name, v in os.environ.items() if not name.startswith("TROUPE_")}
+        shell = {name: v for name, v in os.environ.items() if not name.startswith("TROUPE_")} | keys
         with Program(command, cwd=self.folder, env=shell) as program:
             self.assertTrue(program.wait_until(lambda: program.out.lines), program.err.lines)
             yield json.loads(program.out.lines[0])["url"]
@@ -64,6 +64,17 @@ class ServedData(ApiTest):
                 self.assertEqual(self.got(url, "/store/items?namespace=n&key=k")["value"], {"v": 1})
                 # The run that was in flight is taken up, and ends.
                 self.assertEqual(self.got(url, f"/threads/{busy}/runs/{flying}/join")["count"], 40)
+
+    def test_the_key_of_the_documents_is_rotated(self):
+        keys = [{"TROUPE_STORE_KEYS": text} for text in
+                ("k1:" + "1" * 64, "k1:" + "1" * 64 + ",k2:" + "2" * 64, "k2:" + "2" * 64)]
+        with self.serving("data", **keys[0]) as url:
+            thread = self.got(url, "/threads", {"metadata": {"owner": "ann"}})["thread_id"]
+        done = self.troupe("store", "rotate-keys", "--data", "data", "--json", env={**os.environ, **keys[1]})
+        rotated = json_lines(self.ok(done))[0]
+        self.assertEqual((rotated["files"], rotated["rewrapped"]), (1, 1))
+        with self.serving("data", **keys[2]) as url:
+            self.assertEqual(self.got(url, f"/threads/{thread}")["metadata"], {"owner": "ann"})
 
     def test_a_damaged_file_of_documents_is_reported(self):
         with self.serving("data") as url:

@@ -76,6 +76,10 @@ struct server_part {
   /// Both as those of agents_part.
   void (*define_serve)(CLI::App* command, chosen_command& chosen);
   void (*define_dev)(CLI::App* command, chosen_command& chosen);
+  /// rotate_documents_key of a data directory and of a database.
+  result<std::optional<bool>> (*rotate_key)(const std::filesystem::path& directory,
+                                            const std::shared_ptr<const key_provider>& keys);
+  result<std::optional<bool>> (*rotate_key_of)(const postgres_options& database);
 };
 
 /// The part, loaded at the first call.

@@ -1,5 +1,6 @@
 // troupe store rotate-keys: wraps the data keys of a data directory, or of a Postgres database,
 // under the current key.
+#include "persistence/lmdb/data_files.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/json_lines.hpp"
 #include "tools/troupe/kept_place.hpp"
@@ -9,11 +10,22 @@
 
 #include <CLI/CLI.hpp>
 
+#include <filesystem>
 #include <iostream>
 
 namespace troupe::cli {
 
 namespace {
+
+// A server's documents; nullopt where there are none, or plain ones.
+std::optional<bool> rotate_documents_key(const kept_place& place,
+                                         const std::shared_ptr<const key_provider>& keys) {
+  if (!place.postgres.empty())
+    return load_server().rotate_key_of({.conninfo = place.postgres, .keyring = keys}).value();
+  if (!std::filesystem::exists(std::filesystem::path{place.data} / documents_file_name))
+    return std::nullopt;
+  return load_server().rotate_key(place.data, keys).value();
+}
 
 int rotate_keys(kept_place& place, bool json) {
   place.read_environment();
@@ -27,6 +39,9 @@ int rotate_keys(kept_place& place, bool json) {
     place.postgres.empty()
       ? rotate_store_keys(place.data, keys).value()
       : load_postgres().rotate_keys({.conninfo = place.postgres, .keyring = keys}).value();
+  auto documents = rotate_documents_key(place, keys);
+  report.files += documents ? 1 : 0;
+  report.rewrapped += documents.value_or(false) ? 1 : 0;
   if (json)
     print_line(json_line("rotated", {{"key", to_json(keys->current_id())},
                                      {"threads", std::to_string(report.threads)},
@@ -44,8 +59,8 @@ int rotate_keys(kept_place& place, bool json) {
 void add_rotate_keys(CLI::App& store, chosen_command& chosen) {
   auto* command = store.add_subcommand(
     "rotate-keys",
-    "Wrap the data keys of threads, long-term store and cache under the current "
-    "key. The key ring comes from the file that TROUPE_STORE_KEY_FILE names, or from "
+    "Wrap the data keys of threads, long-term store, cache and a server's documents under the "
+    "current key. The key ring comes from the file that TROUPE_STORE_KEY_FILE names, or from "
     "TROUPE_STORE_KEYS, and must have the older keys, too");
   auto place = add_kept_place(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
