@@ -17,13 +17,11 @@
 namespace troupe::server {
 
 /// Thread: one of its own.
-/// Invariants:
-///  - A file that exists is reported once at the beginning, so that no change since its user has
-///  read
-///    it is missed.
-///  - A file is reported once after each series of changes, at rest: no writer has it open, and
-///    nothing has changed it for the quiet time.
-///  - A folder that is removed, renamed or missing is watched for in the nearest folder above it.
+/// Order:  a file that exists is reported once at the beginning, so that no change since its user
+///         has read it is missed; then once after each series of changes, when no writer has it
+///         open and nothing has changed it for the quiet time.
+///
+/// A folder that is removed, renamed or missing is watched for in the nearest folder above it.
 class file_watch {
 public:
   using report = std::function<void(const std::filesystem::path& file)>;
