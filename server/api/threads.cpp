@@ -265,13 +265,11 @@ http_whole copy_thread(const rooms& with, const api_call& call) {
                      .ttl_minutes = with.expiry.minutes,
                      .ttl_strategy = with.expiry.strategy,
                      .is_copy = true};
-  auto answer = thread_form(with, copy); // as the reference: without values
-  copy.had_runs = source.had_runs;
   if (const auto& saver = with.graphs.machine().saver(); saver && source.had_runs)
     saver->copy_thread(source.thread_id, copy.thread_id).value();
   with.documents->commit_and_wait({{document_kind::thread, copy.thread_id, copy.body(), 0}})
     .value();
-  return json_answer(answer);
+  return json_answer(thread_form(with, copy));
 }
 
 // The bytes of a thread on the disk.
