@@ -1,4 +1,5 @@
 // Documents in a file: what a search reads, shared transactions, damage, keys, a full file.
+#include "persistence/lmdb/data_files.hpp"
 #include "server/documents/document_index.hpp"
 #include "server/documents/lmdb_document_change.hpp"
 #include "server/documents/lmdb_document_snapshot.hpp"
