@@ -153,8 +153,9 @@ remote_run_request run_request_for(const std::string& assistant_id, const run_in
 std::optional<std::vector<interrupt>> questions_in(const value& chunk) {
   if (!chunk.is_map() || !chunk.contains(interrupts_member))
     return std::nullopt;
+  auto list = interrupt_list(chunk[interrupts_member]); // outlives the loop
   std::vector<interrupt> out;
-  for (const auto& one : interrupt_list(chunk[interrupts_member]).items())
+  for (const auto& one : list.items())
     out.push_back(one.as<interrupt>());
   return out;
 }
