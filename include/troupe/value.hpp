@@ -18,6 +18,14 @@
 #include <utility>
 #include <vector>
 
+/// On a function whose result ends with its object. With it, clang refuses a loop over the items of
+/// a value that nothing keeps.
+#if __has_cpp_attribute(clang::lifetimebound)
+#define TROUPE_LIFETIMEBOUND [[clang::lifetimebound]]
+#else
+#define TROUPE_LIFETIMEBOUND
+#endif
+
 namespace troupe {
 
 /// The closed set of kinds. The first eight are JSON's plus bytes. The others wrap one payload
@@ -242,9 +250,9 @@ public:
   bool contains(std::string_view key) const noexcept;
 
   /// The elements of a list (empty for other kinds). Valid as long as any copy of this value lives.
-  std::span<const value> items() const noexcept;
+  std::span<const value> items() const noexcept TROUPE_LIFETIMEBOUND;
   /// The entries of a map in key order (empty for other kinds). Valid as items().
-  std::span<const detail::map_entry> entries() const noexcept;
+  std::span<const detail::map_entry> entries() const noexcept TROUPE_LIFETIMEBOUND;
 
   /// This list with more items at its end.
   /// Errors: invalid_value when this is not a list.
