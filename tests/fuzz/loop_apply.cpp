@@ -65,7 +65,8 @@ task_record loop::persisted(const graph_model& g, const task_record& r) {
   for (auto& [channel, v] : out.output)
     if (channel == tasks_channel) {
       auto packet = v.as<send>();
-      for (const auto& e : value(packet.arg).entries())
+      const value arg(packet.arg);
+      for (const auto& e : arg.entries())
         if (untracked(std::string{e.key()}))
           packet.arg = packet.arg.without(e.key());
       v = value::of(packet);

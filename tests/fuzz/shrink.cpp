@@ -99,7 +99,8 @@ private:
                           return c.durability != std::exchange(c.durability, durability::async);
                         })
             || any;
-      for (const auto& e : value(best_.calls[i].input).entries())
+      const value input(best_.calls[i].input);
+      for (const auto& e : input.entries())
         any = change_call(i,
                           [&e](call& c) {
                             c.input = c.input.without(e.key());
@@ -171,10 +172,12 @@ private:
   }
 
   static void only_known_inputs(std::vector<call>& calls, const graph_design& g) {
-    for (auto& c : calls)
-      for (const auto& e : value(c.input).entries())
+    for (auto& c : calls) {
+      const value input(c.input);
+      for (const auto& e : input.entries())
         if (!g.channel(std::string{e.key()}))
           c.input = c.input.without(e.key());
+    }
   }
 
   template <class T> static bool erase(std::vector<T>& items, std::size_t i) {
