@@ -42,8 +42,8 @@ std::vector<postgres_migration> make_documents_migrations() {
       members jsonb NOT NULL, PRIMARY KEY (kind, id)))",
     R"(CREATE TABLE @.document_changes (number int8 PRIMARY KEY, origin int8 NOT NULL,
       kind int8 NOT NULL, id bytea NOT NULL))",
-    "CREATE INDEX documents_metadata ON @.documents USING gin ((members->'metadata') "
-    "jsonb_path_ops)",
+    R"(CREATE INDEX documents_metadata ON @.documents
+      USING gin ((members->'metadata') jsonb_path_ops))",
   };
   for (const auto& index : document_indexes)
     first.push_back(create_index(index));

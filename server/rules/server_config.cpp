@@ -22,6 +22,11 @@ template <class T, class U> void take_given(T& into, std::optional<U> given) {
     into = std::move(*given);
 }
 
+template <class T> void take_given(std::optional<T>& into, std::optional<T> given) {
+  if (given)
+    into = std::move(given);
+}
+
 store_ttl milliseconds_of(double minutes) {
   return std::chrono::duration_cast<store_ttl>(
     std::chrono::duration<double, std::ratio<60>>{minutes});
