@@ -17,7 +17,7 @@ namespace troupe::cli {
 
 namespace {
 
-// A server's documents; nullopt where there are none, or plain ones.
+// A server's documents; nullopt when they are missing or plain.
 std::optional<bool> rotate_documents_key(const kept_place& place,
                                          const std::shared_ptr<const key_provider>& keys) {
   if (!place.postgres.empty())
