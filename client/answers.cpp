@@ -1,6 +1,8 @@
 // answers: codes and texts.
 #include "client/answers.hpp"
 
+#include "graph/cut_utf8.hpp"
+
 #include <troupe/client/limits.hpp>
 
 #include <algorithm>
@@ -52,10 +54,7 @@ std::string shown(std::string text) {
     text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, ' ');
   if (text.size() <= limits::client_detail_bytes_max)
     return text;
-  auto end = limits::client_detail_bytes_max;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80)
-    --end;
-  return text.substr(0, end) + "…";
+  return std::string{cut_utf8(text, limits::client_detail_bytes_max)} + "…";
 }
 
 // The text of a server: `detail`, else `message` or `error`, else the body.

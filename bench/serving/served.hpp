@@ -1,7 +1,7 @@
 // served: `troupe serve` as a child of this program, and what it costs.
 #pragma once
 
-#include <sys/types.h>
+#include "bench/child.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -28,7 +28,7 @@ public:
   process_costs costs() const;
 
 private:
-  pid_t pid_ = 0;
+  child process_;
   std::uint16_t port_ = 0;
 };
 

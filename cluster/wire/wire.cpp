@@ -3,6 +3,7 @@
 
 #include "cluster/wire/wire_fields.hpp"
 #include "cluster/wire/wire_reader.hpp"
+#include "graph/cut_utf8.hpp"
 
 #include <troupe/limits.hpp>
 
@@ -35,16 +36,6 @@ error frame_error(std::string_view doing, std::string_view where, const flaw& wh
   std::string text{doing};
   text.append(" a cluster frame: ").append(where).append(where.empty() ? "" : ": ");
   return {why.code, text.append(why.what)};
-}
-
-// Cuts a text at `bytes_max` bytes, never within a UTF-8 character.
-std::string_view cut(std::string_view text, std::size_t bytes_max) {
-  if (text.size() <= bytes_max)
-    return text;
-  auto end = bytes_max;
-  while (end > 0 && bytes_max - end < 3 && (static_cast<std::uint8_t>(text[end]) & 0xc0) == 0x80)
-    --end;
-  return text.substr(0, end);
 }
 
 // ---- writing ------------------------------------------------------------------------------------
@@ -112,7 +103,7 @@ private:
       return fail(too_large(text.size(), bytes_max, "bytes"));
     put_text(text);
   }
-  void put(const std::string& text, cut_text at) { put_text(cut(text, at.bytes_max)); }
+  void put(const std::string& text, cut_text at) { put_text(cut_utf8(text, at.bytes_max)); }
   void put(const std::string& text, id_text at) {
     auto id = uuid_in(text);
     if (!id)

@@ -1,6 +1,7 @@
 // refusal: errors as answers, and JSON bodies.
 #include "server/edge/refusal.hpp"
 
+#include "graph/cut_utf8.hpp"
 #include "graph/plain_json.hpp"
 
 #include <troupe/server/limits.hpp>
@@ -38,9 +39,7 @@ int status_of(errc code) {
 std::string shortened(std::string text, std::size_t bytes_max) {
   if (text.size() <= bytes_max)
     return text;
-  while (bytes_max > 0 && (static_cast<unsigned char>(text[bytes_max]) & 0xc0) == 0x80)
-    --bytes_max;
-  text.resize(bytes_max);
+  text.resize(cut_utf8(text, bytes_max).size());
   return text += "…";
 }
 

@@ -34,7 +34,7 @@ struct run_event {
 /// When the connection is lost, the stream joins the run again after its last event, at most
 /// client_options::reconnects_max times without an event between. A request that creates a run is
 /// never sent twice: when it fails before the server's answer, the stream ends with that error.
-/// A stream that ends in good order while its run goes on is joined again, too.
+/// A stream that ends before its run is joined again, too.
 /// Thread: one at a time.
 /// Errors: next() throws those of api_call. node_failed of type StreamError: an event that is not
 ///         JSON or is too large. After an error, the stream is at its end. An event "error" is not
