@@ -61,7 +61,8 @@ void work_queue::serve() {
     } else if (later_.empty()) {
       filled_.wait(lock);
     } else {
-      filled_.wait_until(lock, later_.begin()->first);
+      auto when = later_.begin()->first; // a copy: another thread may take that work meanwhile
+      filled_.wait_until(lock, when);
     }
   }
 }
