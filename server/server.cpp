@@ -188,7 +188,7 @@ struct agent_server::parts {
     status.phase = server_phase::serving;
     crons = std::make_unique<cron_clock>(
       documents, [this] { return runs.now(); },
-      [this](const cron_record& cron) { start_cron(with, cron); });
+      [this](const auto& cron, const auto& along) { start_cron(with, cron, along); });
     sweep_every(options.expiry.sweep_interval, [this] { threads.sweep(); });
     if (auto interval = options.store.ttl.sweep_interval; interval != store_forever)
       sweep_every(std::clamp(interval, limits::server_sweep_interval_min,

@@ -174,13 +174,14 @@ http_whole count_crons(const rooms& with, const api_call& call) {
 
 } // namespace
 
-void start_cron(const rooms& with, const cron_record& cron) {
+void start_cron(const rooms& with, const cron_record& cron,
+                const std::function<document_change()>& along) {
   auto request = read_run_request(cron.payload.without("thread_id"));
   request.keeps_thread = cron.on_run_completed == value("keep");
   auto assistant = assistant_of_run(with, cron.assistant_id);
   with.runs.create(cron.thread_id.is_string() ? std::string{cron.thread_id.as_string()}
                                               : std::string{},
-                   request, assistant);
+                   request, assistant, {}, along);
 }
 
 void add_crons(router& to, const rooms& with) {

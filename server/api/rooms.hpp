@@ -42,7 +42,8 @@ void add_runs(router& to, const rooms& with);
 void add_store_items(router& to, const rooms& with);
 void add_crons(router& to, const rooms& with);
 /// Starts a run of a cron. Errors: as run_service::create.
-void start_cron(const rooms& with, const cron_record& cron);
+void start_cron(const rooms& with, const cron_record& cron,
+                const std::function<document_change()>& along);
 void add_thread_protocol(router& to, const rooms& with);
 void add_mcp(router& to, const rooms& with);
 void add_a2a(router& to, const rooms& with);

@@ -8,7 +8,14 @@
 namespace troupe::server {
 
 namespace {
+
 constexpr std::int64_t minute_micros = 60'000'000;
+
+// Another server took this time of the cron, or a client changed it.
+struct cron_changed : std::exception {
+  const char* what() const noexcept override { return "the cron changed meanwhile"; }
+};
+
 } // namespace
 
 value next_run_date(const cron_record& cron, std::int64_t micros) {
@@ -31,7 +38,7 @@ value next_run_date(const cron_record& cron, std::int64_t micros) {
 }
 
 cron_clock::cron_clock(std::shared_ptr<document_store> documents, std::function<std::int64_t()> now,
-                       std::function<void(const cron_record&)> start)
+                       start_run start)
   : documents_{std::move(documents)},
     now_{std::move(now)},
     start_{std::move(start)},
@@ -70,18 +77,28 @@ void cron_clock::look() {
         || micros_of(std::string{cron.next_run_date.as_string()}) > now)
       continue;
     cron.next_run_date = next_run_date(cron, now);
-    auto taken =
-      documents_->commit_and_wait({{document_kind::cron, one.id, cron.body(), one.revision}});
-    if (!taken) {
-      if (taken.error().code() != errc::conflict) // else another server starts it
-        log_warning("start cron " + one.id + ": " + taken.error().message());
-      continue;
-    }
-    try {
-      start_(cron);
-    } catch (const std::exception& e) {
-      log_warning("start cron " + one.id + ": " + e.what());
-    }
+    take(one, std::move(cron));
+  }
+}
+
+void cron_clock::take(const document& at, cron_record cron) {
+  auto new_date = [&] {
+    auto newest = documents_->get(document_kind::cron, at.id).value();
+    if (!newest || newest->revision != at.revision)
+      throw cron_changed{};
+    return document_change{document_kind::cron, at.id, cron.body(), at.revision};
+  };
+  try {
+    return start_(cron, new_date);
+  } catch (const cron_changed&) {
+    return;
+  } catch (const std::exception& e) {
+    log_warning("start cron " + at.id + ": " + e.what());
+  }
+  try { // a run that can't be made is not tried again before the next date
+    documents_->commit_and_wait({new_date()}).value();
+  } catch (const std::exception& e) {
+    log_warning("set the next date of cron " + at.id + ": " + e.what());
   }
 }
 

@@ -16,14 +16,18 @@ namespace troupe::server {
 /// The next time of a cron after `micros`; null when it is disabled, ended, or never comes.
 value next_run_date(const cron_record& cron, std::int64_t micros);
 
-/// Looks at each full minute for crons whose next_run_date is past. The commit that sets the next
-/// date decides which of several servers starts the run. A time that passed while no server ran is
-/// made up for once.
+/// Looks at each full minute for crons whose next_run_date is past. One commit sets the next date
+/// and makes the run: it decides which of several servers starts the run, and no death loses a
+/// time. A time that passed while no server ran is made up for once.
 class cron_clock {
 public:
-  /// `start`: starts a run of the cron; may throw.
+  /// The change of the cron's date. It throws when the cron changed meanwhile.
+  using date_change = std::function<document_change()>;
+  /// Makes a run of the cron, with that change in the same commit; may throw.
+  using start_run = std::function<void(const cron_record& cron, const date_change& along)>;
+
   cron_clock(std::shared_ptr<document_store> documents, std::function<std::int64_t()> now,
-             std::function<void(const cron_record&)> start);
+             start_run start);
   cron_clock(const cron_clock&) = delete;
   cron_clock& operator=(const cron_clock&) = delete;
   ~cron_clock();
@@ -33,10 +37,11 @@ public:
 
 private:
   void serve();
+  void take(const document& at, cron_record cron);
 
   const std::shared_ptr<document_store> documents_;
   const std::function<std::int64_t()> now_;
-  const std::function<void(const cron_record&)> start_;
+  const start_run start_;
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stops_ = false;

@@ -122,7 +122,8 @@ void run_service::begin_in(thread_record& thread, run_record& run) {
 
 run_record run_service::create(const std::string& thread_id, const run_request& request,
                                const assistant_record& assistant,
-                               const std::function<void(event_log&)>& watch) {
+                               const std::function<void(event_log&)>& watch,
+                               const std::function<document_change()>& along) {
   const bool is_stateless = thread_id.empty();
   auto id = is_stateless ? new_id(now()) : thread_id;
   run_record run{.run_id = new_id(now()),
@@ -165,6 +166,8 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
     run.updated_at = time_text(time);
 
     std::vector<document_change> changes;
+    if (along)
+      changes.push_back(along());
     if (effect.others != cancel_action::none)
       for (const auto& other_id : std::vector{thread.inflight}) {
         std::uint64_t revision = 0;

@@ -88,15 +88,18 @@ public:
   /// after limits::server_drain_wait are given up here, without a trace in the documents.
   ~run_service();
 
-  /// A new run on a thread. `watch` is called with its log before it can begin.
-  /// Shape:  an empty `thread_id`: a thread of its own, which is removed with the run unless the
+  /// A new run on a thread. `watch` is called with its log before it can begin. What `along` gives
+  /// is part of the commit that makes the run; it is called at each try, and what it throws ends
+  /// them. Shape:  an empty `thread_id`: a thread of its own, which is removed with the run unless
+  /// the
   ///         request keeps it.
   /// Blocks: on a commit.
   /// Errors: throws refusal: 404 for a missing thread, 409 when the thread is busy and the strategy
   ///         is reject; error: storage codes.
   run_record create(const std::string& thread_id, const run_request& request,
                     const assistant_record& assistant,
-                    const std::function<void(event_log& log)>& watch = {});
+                    const std::function<void(event_log& log)>& watch = {},
+                    const std::function<document_change()>& along = {});
 
   /// Asks for the end of a run that is pending or running. False: there is no such run.
   bool cancel(const std::string& thread_id, const std::string& run_id, cancel_action action);

@@ -376,15 +376,27 @@ BOOST_AUTO_TEST_CASE(events_of_a_run_that_was_followed_are_removed_with_the_run)
 
 // ---- crons
 
-BOOST_AUTO_TEST_CASE(a_cron_starts_its_run_on_one_server) {
-  auto then = time.load();
-  auto at_once = [this] { return time.load(); };
-  cron_record cron{.cron_id = "c", .schedule = "* * * * *", .next_run_date = time_text(then)};
-  documents->commit_and_wait({{document_kind::cron, "c", cron.body()}}).value();
+struct shared_crons : shared_runs {
+  shared_crons() {
+    cron_record cron{
+      .cron_id = "c", .schedule = "* * * * *", .next_run_date = time_text(time.load())};
+    documents->commit_and_wait({{document_kind::cron, "c", cron.body()}}).value();
+  }
+  value next_date() const {
+    return cron_record::of(documents->get(document_kind::cron, "c").value()->body).next_run_date;
+  }
+
+  const std::function<std::int64_t()> clock_time = [this] { return time.load(); };
+};
+
+BOOST_FIXTURE_TEST_CASE(a_cron_starts_its_run_on_one_server, shared_crons) {
   std::atomic<int> started = 0;
-  auto start = [&started](const cron_record&) { ++started; };
-  cron_clock one{documents, at_once, start}, two{documents, at_once, start},
-    three{documents, at_once, start};
+  auto start = [&](const cron_record&, const auto& along) {
+    documents->commit_and_wait({along()}).value();
+    ++started;
+  };
+  cron_clock one{documents, clock_time, start}, two{documents, clock_time, start},
+    three{documents, clock_time, start};
   for (int minute = 1; minute <= 20; ++minute) {
     std::vector<std::thread> looking;
     for (auto* clock : {&one, &two, &three})
@@ -394,6 +406,40 @@ BOOST_AUTO_TEST_CASE(a_cron_starts_its_run_on_one_server) {
     BOOST_TEST(started == minute);
     pass(std::chrono::minutes{1});
   }
+}
+
+BOOST_FIXTURE_TEST_CASE(the_run_of_a_cron_and_its_next_date_are_one_commit, shared_crons) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  auto clock_of = [&](shared_server& on) {
+    return std::make_unique<cron_clock>(
+      on.documents, clock_time, [&on](const cron_record&, const auto& along) {
+        on.runs.create(on.world.thread, shared_server::request(free_input()),
+                       {.assistant_id = "a", .graph_id = "steps"}, {}, along);
+      });
+  };
+  auto date = next_date();
+
+  a.kill(); // none of its commits takes effect
+  clock_of(a)->look();
+  BOOST_TEST(next_date() == date);
+  BOOST_TEST(!has_thread());
+
+  clock_of(b)->look();
+  BOOST_TEST(next_date() != date);
+  BOOST_TEST(stored_thread().thread_id == thread);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_cron_whose_run_is_refused_waits_for_its_next_date, shared_crons) {
+  int tries = 0;
+  cron_clock clock{documents, clock_time, [&](const cron_record&, const auto&) {
+                     ++tries;
+                     throw refusal{404, "Thread or assistant not found."};
+                   }};
+  auto date = next_date();
+  clock.look();
+  clock.look();
+  BOOST_TEST(tries == 1);
+  BOOST_TEST(next_date() != date);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
