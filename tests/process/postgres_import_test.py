@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from postgres_cli_test import Server
+from postgres_server import Server
 from programs import json_lines, programs_folder, run
 from sqlite_import_test import ID, TASK, Ext, human, of_types, pack, python_set, send, version
 

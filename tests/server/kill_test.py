@@ -1,7 +1,8 @@
-"""A server that is killed under load, again and again: no run is lost, no step runs again after its checkpoint,
+"""Servers that are killed under load, again and again: no run is lost, no step runs again after its checkpoint,
 and streams resume where they were.
 
 Arguments: the folder of the programs, the source folder, and perhaps the number of kills and a seed.
+shared_kill_test.py does the same with several servers on one database.
 """
 import http.client
 import json
@@ -28,14 +29,13 @@ def free_port():
 
 
 class Server:
-    def __init__(self, programs, data):
+    def __init__(self, programs, records):
         library = pathlib.Path(programs).parent / "lib" / "libserver_graphs.so"
         self.port = free_port()
         self.command = [f"{programs}/troupe", "serve", f"{library}:plain", f"{library}:slow",
-                        "--listen", f"127.0.0.1:{self.port}", "--data", data, "--json"]
+                        "--listen", f"127.0.0.1:{self.port}", *records, "--json"]
         self.process = None
         self.is_up = threading.Event()
-        self.progress = threading.Semaphore(0)  # one for each acknowledged run and each event
 
     def start(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
@@ -60,15 +60,6 @@ class Server:
         finally:
             connection.close()
 
-    def persist(self, method, path, body=None):
-        """The same, until the server answers."""
-        for _ in range(600):
-            try:
-                return self.ask(method, path, body)
-            except (OSError, http.client.HTTPException):
-                self.is_up.wait()
-        raise RuntimeError(f"no answer: {method} {path}")
-
     def events(self, path, after, take):
         """Calls `take` with the events of a stream until it ends, however that comes."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
@@ -83,7 +74,6 @@ class Server:
                 if not line:
                     if "data" in event:
                         take((int(event["id"]), event["event"], event["data"]))
-                        self.progress.release()
                     event = {}
                 elif not line.startswith(":"):
                     name, _, rest = line.partition(":")
@@ -94,12 +84,45 @@ class Server:
             connection.close()
 
 
+class Site:
+    """Servers of the same records. Each request goes to one that runs."""
+
+    def __init__(self, servers):
+        self.servers = servers
+        self.progress = threading.Semaphore(0)  # one for each acknowledged run and each event
+
+    def server(self):
+        while True:
+            running = [one for one in self.servers if one.is_up.is_set()]
+            if running:
+                return random.choice(running)
+            self.servers[0].is_up.wait()
+
+    def ask(self, *request):
+        return self.server().ask(*request)
+
+    def persist(self, *request):
+        """The same, until a server answers."""
+        for _ in range(600):
+            try:
+                return self.ask(*request)
+            except (OSError, http.client.HTTPException):
+                pass
+        raise RuntimeError(f"no answer: {request}")
+
+    def events(self, path, after, take):
+        def take_one(event):
+            take(event)
+            self.progress.release()
+        self.server().events(path, after, take_one)
+
+
 class Client(threading.Thread):
     """Starts runs on threads of its own. Follows some of them, over all kills."""
 
-    def __init__(self, server, seed, stops):
+    def __init__(self, site, seed, stops):
         super().__init__()
-        self.server, self.random, self.stops = server, random.Random(seed), stops
+        self.site, self.random, self.stops = site, random.Random(seed), stops
         self.threads = {str(uuid.UUID(int=self.random.getrandbits(128), version=4)): graph
                         for graph in ("plain", "slow", "slow")}
         self.acknowledged = []  # (thread, run)
@@ -121,40 +144,39 @@ class Client(threading.Thread):
                 "durability": "sync", "stream_mode": ["tasks", "values"], "stream_resumable": True,
                 "input": {"ms": ms} if graph == "slow" else {}}
         try:
-            status, run = self.server.ask("POST", f"/threads/{thread}/runs", body)
+            status, run = self.site.ask("POST", f"/threads/{thread}/runs", body)
         except (OSError, http.client.HTTPException):
-            self.server.is_up.wait()
             return
         if status != 200:
             raise RuntimeError(f"POST: {status} {run}")
         self.acknowledged.append((thread, run["run_id"]))
-        self.server.progress.release()
+        self.site.progress.release()
         if self.random.random() < 0.5:
             self.follow(thread, run["run_id"])
         else:
-            self.server.persist("GET", f"/threads/{thread}/runs/{run['run_id']}/join")
+            self.site.persist("GET", f"/threads/{thread}/runs/{run['run_id']}/join")
 
     def follow(self, thread, run):
         got = self.streams[thread, run] = []
         path = f"/threads/{thread}/runs/{run}"
         for _ in range(600):
-            is_over = self.server.persist("GET", path)[1]["status"] in OVER
-            self.server.events(f"{path}/stream", str(got[-1][0]) if got else "-1", got.append)
+            is_over = self.site.persist("GET", path)[1]["status"] in OVER
+            self.site.events(f"{path}/stream", str(got[-1][0]) if got else "-1", got.append)
             if is_over:
                 return
         raise RuntimeError(f"a stream without an end: {path}")
 
 
-def wait_until_over(server, clients):
+def wait_until_over(site, clients):
     for client in clients:
         for thread, run in client.acknowledged:
-            server.persist("GET", f"/threads/{thread}/runs/{run}/join")
+            site.persist("GET", f"/threads/{thread}/runs/{run}/join")
 
 
-def faults_of_stream(server, thread, run, got):
+def faults_of_stream(site, thread, run, got):
     """A client that came back again and again has what a client gets that reads all at once."""
     whole = []
-    server.events(f"/threads/{thread}/runs/{run}/stream", "-1", whole.append)
+    site.events(f"/threads/{thread}/runs/{run}/stream", "-1", whole.append)
     if got != whole:
         yield f"run {run}: a reader with kills has {len(got)} events, one without {len(whole)}"
     numbers = [one[0] for one in got]
@@ -167,9 +189,9 @@ def faults_of_stream(server, thread, run, got):
         yield f"run {run}: a step ran again after its checkpoint: {begun}"
 
 
-def faults_of_thread(server, thread, graph, acknowledged):
+def faults_of_thread(site, thread, graph, acknowledged):
     """All runs are there and succeeded, and each counts once."""
-    _, runs = server.persist("GET", f"/threads/{thread}/runs?limit=1000")
+    _, runs = site.persist("GET", f"/threads/{thread}/runs?limit=1000")
     listed = {one["run_id"]: one["status"] for one in runs}
     for run in acknowledged:
         if run not in listed:
@@ -177,7 +199,7 @@ def faults_of_thread(server, thread, graph, acknowledged):
     for run, status in listed.items():
         if status != "success":
             yield f"run {run} is {status}"
-    _, state = server.persist("GET", f"/threads/{thread}/state")
+    _, state = site.persist("GET", f"/threads/{thread}/state")
     values = state["values"]
     if graph == "slow" and values["n"] != 2 * len(listed):
         yield f"thread {thread}: n is {values['n']} after {len(listed)} runs"
@@ -185,48 +207,64 @@ def faults_of_thread(server, thread, graph, acknowledged):
         yield f"thread {thread}: {len(values['log'])} steps after {len(listed)} runs"
 
 
-def main(programs, source, kills=KILLS, seed=None):
-    seed = int(seed) if seed is not None else random.randrange(1 << 30)
-    print(f"seed {seed}, {kills} kills")
+def try_kills(servers, kills, seed):
+    """Starts the servers, kills them one by one under load, and returns what is wrong then."""
     rng = random.Random(seed)
-    with tempfile.TemporaryDirectory() as data:
-        server = Server(programs, data)
+    site = Site(servers)
+    for server in servers:
         server.start()
-        stops = threading.Event()
-        clients = [Client(server, rng.random(), stops) for _ in range(CLIENTS)]
-        for client in clients:
-            client.start()
-        is_stuck = False
-        for _ in range(int(kills)):
-            steps = rng.randint(1, PROGRESS_MAX)
-            is_stuck = not all(server.progress.acquire(timeout=PROGRESS_WAIT_S) for _ in range(steps))
-            if is_stuck or stops.is_set():
-                break
-            server.kill()
-            server.start()
-        stops.set()
-        for client in clients:
-            client.join()
-        wait_until_over(server, clients)
-        faults = [f"a client failed: {client.fault!r}" for client in clients if client.fault]
-        if is_stuck:
-            faults.append(f"no run and no event within {PROGRESS_WAIT_S} s")
-        for client in clients:
-            for thread, graph in client.threads.items():
-                runs = [run for at, run in client.acknowledged if at == thread]
-                if runs:
-                    faults += faults_of_thread(server, thread, graph, runs)
-            for (thread, run), got in client.streams.items():
-                faults += faults_of_stream(server, thread, run, got)
-        total = sum(len(client.acknowledged) for client in clients)
-        followed = sum(len(client.streams) for client in clients)
-        print(f"{total} runs, {followed} of them followed")
+    stops = threading.Event()
+    clients = [Client(site, rng.random(), stops) for _ in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    is_stuck = False
+    for _ in range(kills):
+        steps = rng.randint(1, PROGRESS_MAX)
+        is_stuck = not all(site.progress.acquire(timeout=PROGRESS_WAIT_S) for _ in range(steps))
+        if is_stuck or stops.is_set():
+            break
+        server = rng.choice(servers)
+        server.kill()
+        server.start()
+    stops.set()
+    for client in clients:
+        client.join()
+    wait_until_over(site, clients)
+    faults = [f"a client failed: {client.fault!r}" for client in clients if client.fault]
+    if is_stuck:
+        faults.append(f"no run and no event within {PROGRESS_WAIT_S} s")
+    for client in clients:
+        for thread, graph in client.threads.items():
+            runs = [run for at, run in client.acknowledged if at == thread]
+            if runs:
+                faults += faults_of_thread(site, thread, graph, runs)
+        for (thread, run), got in client.streams.items():
+            faults += faults_of_stream(site, thread, run, got)
+    total = sum(len(client.acknowledged) for client in clients)
+    followed = sum(len(client.streams) for client in clients)
+    print(f"{total} runs, {followed} of them followed")
+    if total == 0 or followed == 0:
+        faults.append("no run was made and followed")
+    for server in servers:
         server.process.terminate()
+    for server in servers:
         if (status := server.process.wait(timeout=60)) != 0:
-            faults.append(f"the server ended with status {status}")
+            faults.append(f"a server ended with status {status}")
+    return faults
+
+
+def report(servers, kills, seed):
+    seed = int(seed) if seed is not None else random.randrange(1 << 30)
+    print(f"seed {seed}, {kills} kills", flush=True)
+    faults = try_kills(servers, int(kills), seed)
     for fault in faults[:50]:
         print(fault)
-    return int(bool(faults) or total == 0 or followed == 0)
+    return int(bool(faults))
+
+
+def main(programs, source, kills=KILLS, seed=None):
+    with tempfile.TemporaryDirectory() as data:
+        return report([Server(programs, ["--data", data])], kills, seed)
 
 
 if __name__ == "__main__":
