@@ -35,12 +35,14 @@ class Server:
         self.command = [f"{programs}/troupe", "serve", f"{library}:plain", f"{library}:slow",
                         "--listen", f"127.0.0.1:{self.port}", *records, "--json"]
         self.process = None
+        self.starts = 0
         self.is_up = threading.Event()
 
     def start(self):
         self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, text=True)
         if not self.process.stdout.readline():
             raise RuntimeError(f"the server ended with status {self.process.wait()}")
+        self.starts += 1
         self.is_up.set()
 
     def kill(self):
@@ -111,10 +113,14 @@ class Site:
         raise RuntimeError(f"no answer: {request}")
 
     def events(self, path, after, take):
+        """False: the server was killed meanwhile, so the stream may have been cut."""
         def take_one(event):
             take(event)
             self.progress.release()
-        self.server().events(path, after, take_one)
+        server = self.server()
+        starts = server.starts
+        server.events(path, after, take_one)
+        return server.is_up.is_set() and server.starts == starts
 
 
 class Client(threading.Thread):
@@ -161,8 +167,8 @@ class Client(threading.Thread):
         path = f"/threads/{thread}/runs/{run}"
         for _ in range(600):
             is_over = self.site.persist("GET", path)[1]["status"] in OVER
-            self.site.events(f"{path}/stream", str(got[-1][0]) if got else "-1", got.append)
-            if is_over:
+            is_whole = self.site.events(f"{path}/stream", str(got[-1][0]) if got else "-1", got.append)
+            if is_over and is_whole:
                 return
         raise RuntimeError(f"a stream without an end: {path}")
 
