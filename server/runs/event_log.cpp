@@ -26,7 +26,7 @@ void event_log::append(run_event event) {
 
 // Tells the event, and keeps it among the early ones of a young log, and with those to keep.
 void event_log::add(run_event event) {
-  tell(event);
+  tell(event, false);
   if (!first_at_)
     first_at_ = clock::now();
   if (!is_young())
@@ -40,15 +40,16 @@ void event_log::restore(run_event event) {
   std::lock_guard lock{mutex_};
   if (closed_ || event.seq < next_seq_)
     return;
-  tell(event);
+  tell(event, true);
   keep(std::move(event));
 }
 
-void event_log::tell(const run_event& event) {
+void event_log::tell(const run_event& event, bool is_restored) {
   next_seq_ = event.seq + 1;
   for (const auto& weak : readers_)
     if (auto one = weak.lock(); one && one->reader.event)
-      one->reader.event(event);
+      if (!is_restored || event.seq > one->after)
+        one->reader.event(event);
   std::erase_if(readers_, [](const auto& weak) { return weak.expired(); });
 }
 
@@ -99,12 +100,12 @@ std::vector<run_event> event_log::early_events() const {
 }
 
 std::shared_ptr<void> event_log::read(event_reader reader, std::optional<std::uint64_t> after) {
-  auto one = std::make_shared<entry>(entry{std::move(reader)});
+  auto one = std::make_shared<entry>(entry{std::move(reader), after.value_or(0)});
   {
     std::lock_guard lock{mutex_};
     if (after || is_young())
       for (const auto& event : kept_max_ > 0 ? kept_ : early_)
-        if (event.seq > after.value_or(0) && one->reader.event)
+        if (event.seq > one->after && one->reader.event)
           one->reader.event(event);
     if (!closed_) {
       readers_.push_back(one);

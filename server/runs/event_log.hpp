@@ -47,7 +47,8 @@ public:
   /// continue after it.
   void append(run_event event);
   /// An event that was stored by an earlier attempt, or on another server; as append(), without
-  /// effect on limits::server_join_grace.
+  /// effect on limits::server_join_grace. Readers that came with a position get it when it is after
+  /// that position.
   void restore(run_event event);
   /// No event follows.
   void close();
@@ -65,9 +66,10 @@ public:
 private:
   struct entry {
     event_reader reader;
+    std::uint64_t after = 0; // its position when it came
   };
   void add(run_event event);
-  void tell(const run_event& event);
+  void tell(const run_event& event, bool is_restored);
   void keep(run_event event);
   bool is_young() const;
 

@@ -57,6 +57,18 @@ BOOST_AUTO_TEST_CASE(a_reader_that_joins_a_young_run_misses_nothing) {
   BOOST_TEST(joined.names == (heard_names{"a1", "b2"}));
 }
 
+BOOST_AUTO_TEST_CASE(a_reader_that_comes_before_the_stored_events_has_those_after_its_position) {
+  event_log log{10};
+  heard again, fresh;
+  auto one = log.read(again.reader(), 2);
+  auto two = log.read(fresh.reader());
+  for (std::uint64_t seq : {1, 2, 3})
+    log.restore({seq, "a", ""});
+  log.append("b", "");
+  BOOST_TEST(again.names == (heard_names{"a3", "b4"}));
+  BOOST_TEST(fresh.names == (heard_names{"a1", "a2", "a3", "b4"}));
+}
+
 BOOST_AUTO_TEST_CASE(events_of_earlier_attempts_are_kept_and_numbers_continue_after_them) {
   event_log log{10};
   log.restore({4, "a", ""});
