@@ -86,7 +86,8 @@ value input_respond(const rooms& with, const std::string& thread_id, const value
     if (!one["interrupt_id"].is_string())
       return failure(id, "invalid_argument", "input.respond requires an interrupt_id.");
     std::string question{one["interrupt_id"].as_string()};
-    if (!waiting.contains(question))
+    // The run that asks may not have ended, so that its state lacks the question. The answer waits.
+    if (!waiting.contains(question) && !with.hubs->at(thread_id)->take_question(question))
       return failure(id, "no_such_interrupt", "Unknown or already-consumed interrupt: " + question);
     answers = answers.with(question, one["response"]);
   }

@@ -35,6 +35,10 @@ public:
   events began();
   events part(const stream_part& part);
   events ended(const run_outcome& outcome);
+  /// Whether the run asked this question, for the first caller alone.
+  bool take_question(const std::string& interrupt_id) {
+    return asked_.contains(interrupt_id) && taken_.insert(interrupt_id).second;
+  }
 
 private:
   using place = std::vector<std::string>;
@@ -54,6 +58,7 @@ private:
   std::map<place, std::string> open_;      // nested graphs, with their names
   std::map<place, open_message> messages_; // that came in pieces and are not whole yet
   std::set<std::string> asked_;            // ids of questions
+  std::set<std::string> taken_;            // those of them that were taken
 };
 
 } // namespace troupe::server

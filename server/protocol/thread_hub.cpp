@@ -51,6 +51,12 @@ std::optional<run_translation::events> thread_hub::translate(
   return found == runs_.end() ? std::nullopt : std::optional{how(found->second)};
 }
 
+bool thread_hub::take_question(const std::string& interrupt_id) {
+  std::lock_guard lock{mutex_};
+  return std::ranges::any_of(runs_,
+                             [&](auto& run) { return run.second.take_question(interrupt_id); });
+}
+
 void thread_hub::add(run_translation::events events) {
   std::lock_guard lock{mutex_};
   for (auto& event : events) {

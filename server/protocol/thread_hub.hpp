@@ -49,6 +49,9 @@ public:
   std::uint64_t last_seq() const;
   bool has_subscribers() const;
 
+  /// Whether a run that has not ended asked this question, for the first caller alone.
+  bool take_question(const std::string& interrupt_id);
+
   thread_observer observer(std::weak_ptr<thread_hub> self);
 
 private:
