@@ -88,9 +88,10 @@ public:
   /// after limits::server_drain_wait are given up here, without a trace in the documents.
   ~run_service();
 
-  /// A new run on a thread. `watch` is called with its log before it can begin. What `along` gives
-  /// is part of the commit that makes the run; it is called at each try, and what it throws ends
-  /// them. Shape:  an empty `thread_id`: a thread of its own, which is removed with the run unless
+  /// A new run on a thread. `watch` is called with its log before it can begin. The change that
+  /// `along` gives is part of the commit that makes the run. `along` is called at each try; an
+  /// exception of it ends them.
+  /// Shape:  an empty `thread_id`: a thread of its own, which is removed with the run unless
   /// the
   ///         request keeps it.
   /// Blocks: on a commit.
