@@ -91,8 +91,7 @@ public:
   /// A new run on a thread. `watch` is called with its log before it can begin. The change that
   /// `along` gives is part of the commit that makes the run. `along` is called at each try; an
   /// exception of it ends them.
-  /// Shape:  an empty `thread_id`: a thread of its own, which is removed with the run unless
-  /// the
+  /// Shape:  an empty `thread_id`: a thread of its own, which is removed with the run unless the
   ///         request keeps it.
   /// Blocks: on a commit.
   /// Errors: throws refusal: 404 for a missing thread, 409 when the thread is busy and the strategy
