@@ -18,15 +18,15 @@ void event_log::append(std::string name, std::string data) {
     add({next_seq_, std::move(name), std::move(data)});
 }
 
-void event_log::append(run_event event) {
+void event_log::append(run_event event, bool is_stored) {
   std::lock_guard lock{mutex_};
   if (!closed_ && event.seq >= next_seq_)
-    add(std::move(event));
+    add(std::move(event), is_stored);
 }
 
 // Tells the event, and keeps it among the early ones of a young log, and with those to keep.
-void event_log::add(run_event event) {
-  tell(event, false);
+void event_log::add(run_event event, bool is_stored) {
+  tell(event, is_stored);
   if (!first_at_)
     first_at_ = clock::now();
   if (!is_young())
@@ -44,11 +44,11 @@ void event_log::restore(run_event event) {
   keep(std::move(event));
 }
 
-void event_log::tell(const run_event& event, bool is_restored) {
+void event_log::tell(const run_event& event, bool is_stored) {
   next_seq_ = event.seq + 1;
   for (const auto& weak : readers_)
     if (auto one = weak.lock(); one && one->reader.event)
-      if (!is_restored || event.seq > one->after)
+      if (!is_stored || event.seq > one->after)
         one->reader.event(event);
   std::erase_if(readers_, [](const auto& weak) { return weak.expired(); });
 }

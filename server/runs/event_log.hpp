@@ -44,8 +44,9 @@ public:
 
   void append(std::string name, std::string data);
   /// An event with its number. It is ignored unless its number is greater than all before. Numbers
-  /// continue after it.
-  void append(run_event event);
+  /// continue after it. A stored one may have reached a reader through another server: readers that
+  /// came with a position get it when it is after that position.
+  void append(run_event event, bool is_stored = false);
   /// An event that was stored by an earlier attempt, or on another server; as append(), without
   /// effect on limits::server_join_grace. Readers that came with a position get it when it is after
   /// that position.
@@ -68,8 +69,8 @@ private:
     event_reader reader;
     std::uint64_t after = 0; // its position when it came
   };
-  void add(run_event event);
-  void tell(const run_event& event, bool is_restored);
+  void add(run_event event, bool is_stored = false);
+  void tell(const run_event& event, bool is_stored);
   void keep(run_event event);
   bool is_young() const;
 

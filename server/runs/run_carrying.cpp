@@ -128,7 +128,7 @@ void run_service::say(live_run& hand, std::string name, std::string data) {
                          [log = hand.log, event](const result<void>& stored) mutable {
                            if (!stored)
                              log_warning("keep an event of a stream: " + stored.error().message());
-                           log->append(std::move(event));
+                           log->append(std::move(event), true);
                          });
     } else {
       hand.log->append(event);

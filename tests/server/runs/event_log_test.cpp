@@ -66,7 +66,12 @@ BOOST_AUTO_TEST_CASE(a_reader_that_comes_before_the_stored_events_has_those_afte
     log.restore({seq, "a", ""});
   log.append("b", "");
   BOOST_TEST(again.names == (heard_names{"a3", "b4"}));
-  BOOST_TEST(fresh.names == (heard_names{"a1", "a2", "a3", "b4"}));
+  heard elsewhere; // it read on another server, where it had what is stored here only now
+  auto three = log.read(elsewhere.reader(), 5);
+  log.append({5, "c", ""}, true);
+  log.append({6, "d", ""}, true);
+  BOOST_TEST(elsewhere.names == (heard_names{"d6"}));
+  BOOST_TEST(fresh.names == (heard_names{"a1", "a2", "a3", "b4", "c5", "d6"}));
 }
 
 BOOST_AUTO_TEST_CASE(events_of_earlier_attempts_are_kept_and_numbers_continue_after_them) {
