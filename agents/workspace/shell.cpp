@@ -176,8 +176,7 @@ struct command_end {
 
 command_end run_command(const shell_place& in, const std::string& command, printed& into,
                         const tool_runtime& runtime) {
-  auto began =
-    shell_clock::now(); // not after: `timeout` may begin to count before this thread goes on
+  auto began = shell_clock::now(); // `timeout` may count before the child is known here
   auto child = begun(command_line(in, command), shell_environment(in), in.files.descriptor());
   output_lines out{child->out.read, "", into};
   output_lines err{child->err.read, "[stderr] ", into};
