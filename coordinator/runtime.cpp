@@ -62,6 +62,9 @@ std::vector<actor_info> run_handle::actors() const {
   return run_->actors();
 }
 
+run_result::run_result(detail::run_ending ending) noexcept : ending_{std::move(ending)} {}
+
+stream_options::stream_options() : modes{stream_mode::updates} {}
 stream_options::stream_options(std::initializer_list<stream_mode> list) : modes{list} {}
 stream_options::stream_options(std::vector<stream_mode> list) : modes{std::move(list)} {}
 
@@ -76,9 +79,10 @@ part_stream::iterator::iterator(part_stream* s) : stream_{s} {
 }
 
 part_stream::iterator& part_stream::iterator::operator++() {
-  part_ = stream_->next();
-  if (!part_)
+  auto part = stream_->next();
+  if (!part)
     stream_ = nullptr;
+  part_ = std::move(part).value_or(stream_part{});
   return *this;
 }
 

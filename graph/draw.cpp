@@ -227,6 +227,9 @@ std::vector<edge> workflow_edges(const graph_plan& plan) {
 
 } // namespace
 
+bool operator==(const edge& a, const edge& b) noexcept = default;
+std::strong_ordering operator<=>(const edge& a, const edge& b) noexcept = default;
+
 std::vector<compiled_graph::edge> compiled_graph::edges() const {
   if (plan_->functional)
     return workflow_edges(*plan_);

@@ -92,6 +92,10 @@ value value::list(std::vector<value> items) {
   return value_access::list(items);
 }
 
+value value::list() {
+  return value_access::list({});
+}
+
 value value_access::list(std::span<value> items) {
   if (items.empty())
     return value(value::tag::list, nullptr, 0);
@@ -100,6 +104,10 @@ value value_access::list(std::span<value> items) {
   buffer->made.store(items.size(), std::memory_order_relaxed);
   std::uninitialized_move(items.begin(), items.end(), buffer->slots());
   return value(value::tag::list, buffer, items.size());
+}
+
+value value::map() {
+  return map({});
 }
 
 value value::map(std::vector<map_init> entries) {

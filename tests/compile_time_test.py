@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-LIMIT = 1.9
+LIMIT = 1.5
 TURNS = 24
 STANDARD = ["string", "vector", "map", "functional", "memory", "variant", "optional", "chrono"]
 

@@ -3,8 +3,11 @@
 
 #include <troupe/runtime.hpp>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cstdio>
-#include <fstream>
+#include <cstdlib>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -18,17 +21,18 @@ double resident_bytes() {
   return memory_now().resident;
 }
 
-/// The peak of this process alone, since getrusage() includes the parent's.
+/// The peak of this process alone, since getrusage() includes the parent's. A std::ifstream would
+/// raise the peak by 0.08 MB.
 double peak_resident_bytes() {
-  std::ifstream status{"/proc/self/status"};
-  std::string word;
-  double kib = 0;
-  while (status >> word)
-    if (word == "VmHWM:") {
-      status >> kib;
-      break;
-    }
-  return kib * 1024;
+  std::string status(4096, '\0');
+  auto file = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+  auto size = ::read(file, status.data(), status.size());
+  ::close(file);
+  status.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  constexpr std::string_view label = "VmHWM:";
+  auto at = status.find(label);
+  expect(at != std::string::npos, "the peak in /proc/self/status");
+  return std::strtod(status.c_str() + at + label.size(), nullptr) * 1024; // in KiB
 }
 
 void first_invoke() {

@@ -98,7 +98,8 @@ public:
   struct edge {
     std::string from, to, label;
     bool conditional = false; ///< a route or a command decides whether it is taken
-    friend auto operator<=>(const edge&, const edge&) = default;
+    friend bool operator==(const edge& a, const edge& b) noexcept;
+    friend std::strong_ordering operator<=>(const edge& a, const edge& b) noexcept;
   };
   /// The edges between this graph's nodes, START and END; a graph as a node is one node.
   /// Shape:  at most one edge from a node to another. Without a path map a route may go to any

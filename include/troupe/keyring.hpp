@@ -59,9 +59,7 @@ public:
   /// All ids, sorted.
   std::vector<std::string> ids() const;
 
-  friend bool operator==(const keyring& a, const keyring& b) {
-    return a.keys_ == b.keys_ && a.current_ == b.current_;
-  }
+  friend bool operator==(const keyring& a, const keyring& b) noexcept;
 
 private:
   keyring() = default;

@@ -24,7 +24,8 @@ namespace troupe {
 struct cache_key {
   std::vector<std::string> space;
   std::string key;
-  friend auto operator<=>(const cache_key&, const cache_key&) = default;
+  friend bool operator==(const cache_key& a, const cache_key& b) noexcept;
+  friend std::strong_ordering operator<=>(const cache_key& a, const cache_key& b) noexcept;
 };
 
 /// Keeps values for a time. All members may be called from any thread at once and may block. A

@@ -46,7 +46,7 @@ struct run_ending {
 class run_result {
 public:
   run_result() = default;
-  explicit run_result(detail::run_ending ending) noexcept : ending_{std::move(ending)} {}
+  explicit run_result(detail::run_ending ending) noexcept;
 
   /// A map of the output channels that have a value; null when the run changed none of them. For a
   /// paused run it is the current state.
@@ -222,12 +222,12 @@ enum class overflow : std::uint8_t {
 /// Errors: see basic_app::stream.
 /// Source: troupe.
 struct stream_options {
-  std::vector<stream_mode> modes = {stream_mode::updates};
+  std::vector<stream_mode> modes; ///< updates alone, unless given
   std::size_t queue_parts_max = limits::stream_queue_parts_max;
   overflow when_full = overflow::wait; ///< for parts that bodies stream (custom, messages, tools)
   std::vector<part_transform> transforms = {}; ///< of the whole run; a reader's own are refused
 
-  stream_options() = default;
+  stream_options();
   stream_options(std::initializer_list<stream_mode> list);
   stream_options(std::vector<stream_mode> list);
 };
@@ -258,14 +258,14 @@ public:
   class iterator {
   public:
     explicit iterator(part_stream* s);
-    stream_part& operator*() { return *part_; }
-    stream_part* operator->() { return &*part_; }
+    stream_part& operator*() { return part_; }
+    stream_part* operator->() { return &part_; }
     iterator& operator++();
     friend bool operator==(const iterator& a, const iterator& b) { return a.stream_ == b.stream_; }
 
   private:
-    part_stream* stream_;
-    std::optional<stream_part> part_;
+    part_stream* stream_; // null at the end
+    stream_part part_;
   };
   iterator begin() { return iterator{this}; }
   iterator end() { return iterator{nullptr}; }

@@ -171,10 +171,10 @@ public:
 
   /// A list of these items, or an empty one.
   static value list(std::vector<value> items);
-  static value list() { return list(std::vector<value>{}); }
+  static value list();
   /// A map of these entries; the last entry of equal keys counts.
   static value map(std::vector<map_init> entries);
-  static value map() { return map({}); }
+  static value map();
   static value bytes(std::span<const std::byte> data);
   /// An extension value around `payload`.
   /// Shape:  `kind` is one of message … (16 and up). `payload` is of the kind listed there, e.g. a

@@ -3,6 +3,9 @@
 
 namespace troupe {
 
+bool operator==(const cache_key& a, const cache_key& b) noexcept = default;
+std::strong_ordering operator<=>(const cache_key& a, const cache_key& b) noexcept = default;
+
 result<void> check_cache_key(const cache_key& key) {
   if (key.space.empty())
     return troupe::error{errc::invalid_value, "address a cached value: its space has no part"};

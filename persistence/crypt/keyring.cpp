@@ -266,6 +266,10 @@ bool keyring::is_same(const key_provider& other) const noexcept {
   return ring && *ring == *this;
 }
 
+bool operator==(const keyring& a, const keyring& b) noexcept {
+  return a.keys_ == b.keys_ && a.current_ == b.current_;
+}
+
 std::vector<std::string> keyring::ids() const {
   std::vector<std::string> all;
   for (const auto& [id, key] : keys_)
