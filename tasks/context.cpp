@@ -103,7 +103,7 @@ const value& context::previous() const noexcept {
 const std::string& context::checkpoint_ns() const noexcept {
   return scope_->ns();
 }
-const std::string& context::checkpoint_id() const noexcept {
+std::string context::checkpoint_id() const {
   return scope_->run->open_checkpoint();
 }
 

@@ -149,7 +149,7 @@ struct run_shared {
   /// `from_checkpoint` is empty then.
   void begin_step(std::int64_t step, const std::string& from_checkpoint);
   /// The id of the checkpoint that the open step starts from. Thread: any.
-  const std::string& open_checkpoint();
+  std::string open_checkpoint();
   void set_resuming(std::optional<bool> told);
   step_facts open_step();
 

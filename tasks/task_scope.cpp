@@ -19,7 +19,8 @@ void task_scope::sign_of_life() noexcept {
 const std::string& task_scope::id() const {
   std::lock_guard lock{mutex_};
   if (id_.empty()) {
-    const plan_context at{run->open_checkpoint(), run->ns, step};
+    const auto checkpoint = run->open_checkpoint();
+    const plan_context at{checkpoint, run->ns, step};
     id_ = sent ? sent_task_id(at, node->name, sent_index)
                : node_task_id(at, node->name, node->pull_suffix);
   }
@@ -232,7 +233,7 @@ const std::string& run_shared::name_checkpoint() {
   return checkpoint_id_;
 }
 
-const std::string& run_shared::open_checkpoint() {
+std::string run_shared::open_checkpoint() {
   std::lock_guard lock{mutex_};
   return name_checkpoint();
 }

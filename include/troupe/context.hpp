@@ -235,7 +235,7 @@ public:
 
   const std::string&
   checkpoint_ns() const noexcept; ///< of this task: `node:id`, from the outermost graph inwards
-  const std::string& checkpoint_id() const noexcept; ///< the checkpoint this step starts from
+  std::string checkpoint_id() const; ///< the checkpoint this step starts from
   const std::string& thread_id() const noexcept;     ///< empty without a saver
   const std::string& node() const noexcept;
   const std::string& task_id() const noexcept;
