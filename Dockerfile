@@ -6,7 +6,7 @@
 FROM debian:12-slim AS build
 WORKDIR /src
 COPY tools/setup tools/setup
-RUN tools/setup
+RUN tools/setup --programs
 COPY . .
 RUN tools/compile release programs && cmake --install build/release --prefix /opt/troupe --strip
 
