@@ -60,8 +60,9 @@ struct hand_host : loop_host {
     else
       loop.refused(epoch, change.channel, changed.error());
   }
-  void save(save_request request, save_ack when, std::uint64_t ticket) override {
+  bool save(save_request& request, save_ack when, std::uint64_t ticket) override {
     saves.push_back({std::move(request), when, ticket});
+    return false;
   }
   void emit(stream_part part) override { sink->emit(std::move(part)); }
   std::string next_checkpoint_id(std::int64_t) override {
