@@ -99,10 +99,10 @@ void run_loop::put_moved() {
 }
 
 checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
-  checkpoint_put out;
+  auto out = saving_.take_spare();
   out.parent_id = at_.saved_id;
   auto snapshots = deltas_.settle(state_);
-  out.checkpoint = take_checkpoint(state_, updated, out.new_versions);
+  take_checkpoint(state_, updated, out.checkpoint, out.new_versions);
   if (deltas_.active()) {
     store_snapshots(state_, snapshots, out.checkpoint);
     at_.metadata = deltas_.counted(at_.metadata);
@@ -151,8 +151,11 @@ void run_loop::submit(save_request request, save_ack when) {
   }
   if (request.claim)
     saving_.claims(ticket);
-  if (host_.save(request, when, ticket))
-    acknowledge(ticket);
+  if (!host_.save(request, when, ticket))
+    return;
+  if (request.put)
+    saving_.keep(std::move(*request.put));
+  acknowledge(ticket);
 }
 
 // A checkpoint leaves for the saver.
