@@ -320,7 +320,7 @@ void run_actor::channel_came_back(channel_updated& done) {
     loop_.settled(done.epoch, done.channel, std::move(done.cell), done.changed);
 }
 
-// A request stays behind those that are on their way, or the run would miss the failure of one.
+// A request comes after those that are on their way, or the run would miss the failure of one.
 bool run_actor::save(save_request& request, save_ack when, std::uint64_t ticket) {
   if (shared_->claim && !shared_->claim->save_begins()) { // the turn of the root run is over
     answer_save(ticket, {errc::cancelled, "store a step: the run around it has ended"});
