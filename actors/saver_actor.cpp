@@ -6,25 +6,60 @@
 
 namespace troupe {
 
+namespace {
+
+error taken_over(const save_request& request) {
+  return {errc::conflict,
+          "store a step of thread `" + request.ref.thread_id + "`: another run has started on it"};
+}
+
+error saver_threw(const std::exception& e) {
+  return {errc::storage_failed, std::string{"save: the saver threw: "} + e.what()};
+}
+
+bool puts_to_rest(const save_request& request) noexcept {
+  return request.claim && (request.claim->owner & thread_at_rest) != 0;
+}
+
+// `rests`: the request put the thread to rest, and was stored.
+void note_answer(held_claim& claim, bool rests) {
+  if (rests)
+    claim.rests = true;
+  claim.save_answered();
+}
+
+} // namespace
+
 void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<held_claim> claim,
                std::function<void(result<void>)> done) {
-  bool puts_to_rest = request.claim && (request.claim->owner & thread_at_rest) != 0;
-  auto answer = [claim, puts_to_rest, done = std::move(done)](result<void> how) {
-    if (claim && puts_to_rest && how)
-      claim->rests = true;
+  auto answer = [claim, rests = puts_to_rest(request), done = std::move(done)](result<void> how) {
     if (claim)
-      claim->save_answered();
+      note_answer(*claim, rests && how);
     done(std::move(how));
   };
   if (claim && claim->revoked)
-    return answer(error{errc::conflict, "store a step of thread `" + request.ref.thread_id
-                                          + "`: another run has started on it"});
+    return answer(taken_over(request));
   try {
     to.submit(std::move(request), when, answer);
   } catch (const std::exception& e) { // otherwise the actor would die, and all runs would wait
                                       // forever
-    answer(error{errc::storage_failed, std::string{"save: the saver threw: "} + e.what()});
+    answer(saver_threw(e));
   }
+}
+
+result<void> store_here(prompt_saver& to, const save_request& request, held_claim* claim) {
+  auto how = [&]() -> result<void> {
+    if (claim && claim->revoked)
+      return taken_over(request);
+    try {
+      return to.store(request);
+    } catch (const std::exception& e) {
+      return saver_threw(e);
+    }
+  }();
+  if (claim)
+    note_answer(*claim, how && puts_to_rest(request));
+  return how;
 }
 
 saver_actor::saver_actor(caf::actor_config& cfg, roster& actors, card_ptr card,

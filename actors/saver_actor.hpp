@@ -4,6 +4,7 @@
 
 #include "actors/protocol.hpp"
 #include "actors/roster.hpp"
+#include "persistence/prompt_saver.hpp"
 
 #include <caf/event_based_actor.hpp>
 
@@ -16,6 +17,9 @@ namespace troupe {
 ///         for a saver that throws.
 void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<held_claim> claim,
                std::function<void(result<void>)> done);
+
+/// The same for a saver that stores within the call. Returns what `done` would be given.
+result<void> store_here(prompt_saver& to, const save_request& request, held_claim* claim);
 
 class saver_actor : public caf::event_based_actor {
 public:

@@ -11,10 +11,13 @@
 
 namespace troupe {
 
+class prompt_saver; // persistence/prompt_saver.hpp
+
 /// A saver's actor.
 struct saver_link {
   caf::actor actor;
   card_ptr card;
+  prompt_saver* prompt = nullptr; // the saver, if it stores within a call
 };
 
 class task_placer; // actors/task_placer.hpp

@@ -4,6 +4,7 @@
 #include "actors/channel_actor.hpp"
 #include "actors/log.hpp"
 #include "actors/node_actor.hpp"
+#include "actors/saver_actor.hpp"
 #include "actors/tell.hpp"
 #include "coordinator/pending_run.hpp"
 #include "tasks/execute_body.hpp"
@@ -103,6 +104,7 @@ caf::behavior run_actor::make_behavior() {
     },
     [this](save_done& done) {
       turn_begins();
+      --saves_under_way_;
       loop_.saved(done.ticket, done.failure ? result<void>{*done.failure} : result<void>{});
     },
     [this](begin_run& order) {
@@ -318,15 +320,33 @@ void run_actor::channel_came_back(channel_updated& done) {
     loop_.settled(done.epoch, done.channel, std::move(done.cell), done.changed);
 }
 
-void run_actor::save(save_request request, save_ack when, std::uint64_t ticket) {
-  if (shared_->claim && !shared_->claim->save_begins()) // the turn of the root run is over
-    return tell(caf::actor_cast<caf::actor>(this), *card_, home(),
-                save_done{ticket,
-                          error{errc::cancelled, "store a step: the run around it has ended"}});
+// A request comes after those that are on their way, or the run would miss the failure of one.
+bool run_actor::save(save_request& request, save_ack when, std::uint64_t ticket) {
+  if (shared_->claim && !shared_->claim->save_begins()) { // the turn of the root run is over
+    answer_save(ticket, {errc::cancelled, "store a step: the run around it has ended"});
+    return false;
+  }
   auto& to = *shared_->saver;
+  if (to.prompt && saves_under_way_ == 0)
+    return save_here(request, ticket);
+  ++saves_under_way_;
   tell(to.actor, *to.card, home(),
        save_order{std::make_shared<save_request>(std::move(request)), when, ticket,
                   caf::actor_cast<caf::actor>(this), card_, home_, shared_->claim});
+  return false;
+}
+
+bool run_actor::save_here(save_request& request, std::uint64_t ticket) {
+  auto how = store_here(*shared_->saver->prompt, request, shared_->claim.get());
+  if (!how)
+    answer_save(ticket, how.error());
+  return static_cast<bool>(how);
+}
+
+// A failure comes as a message, so that the run ends in a turn of its own.
+void run_actor::answer_save(std::uint64_t ticket, error why) {
+  ++saves_under_way_;
+  tell(caf::actor_cast<caf::actor>(this), *card_, home(), save_done{ticket, std::move(why)});
 }
 
 void run_actor::emit(stream_part part) {

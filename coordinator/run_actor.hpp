@@ -82,7 +82,7 @@ private:
   bool run(const task_ptr& task, bool alone) override;
   bool turn_is_over() override;
   void change(std::uint64_t epoch, channel_change& change, const channel_cell& before) override;
-  void save(save_request request, save_ack when, std::uint64_t ticket) override;
+  bool save(save_request& request, save_ack when, std::uint64_t ticket) override;
   void emit(stream_part part) override;
   std::string next_checkpoint_id(std::int64_t step) override;
   std::string timestamp() override;
@@ -109,6 +109,8 @@ private:
                      channel_cell cell);
   node_children& children_of(const detail::task_scope& task);
   void end_step_after(std::chrono::milliseconds delay, std::uint64_t epoch);
+  bool save_here(save_request& request, std::uint64_t ticket);
+  void answer_save(std::uint64_t ticket, error why);
   node_child& idle_child(detail::task_scope& task);
   bool lost_child(node_children& children, const caf::down_msg& down, const std::string& why);
   channel_child& child_of(channel_index channel);
@@ -121,9 +123,10 @@ private:
   std::shared_ptr<run_completion> completion_;
   std::shared_ptr<call_port> port_; // made for the first run
   caf::execution_unit* home_ = nullptr;
-  std::uint64_t runs_ = 0;                        // the number of the newest run
-  std::optional<stop_run> stopped_early_;         // a run that has not begun
-  int inline_left_ = 0;                           // tasks that may still run in this turn
+  std::uint64_t runs_ = 0;                // the number of the newest run
+  std::optional<stop_run> stopped_early_; // a run that has not begun
+  std::uint64_t saves_under_way_ = 0; // whose save_done has not come; they keep later ones in order
+  int inline_left_ = 0;               // tasks that may still run in this turn
   std::chrono::steady_clock::time_point clock_{}; // the last reading of this turn, if there is one
   std::vector<node_children> nodes_;              // by node_index
   std::unordered_map<const plan_node*, node_children> called_; // tasks that bodies started

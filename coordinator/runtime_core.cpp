@@ -8,6 +8,7 @@
 #include "actors/tell.hpp"
 #include "coordinator/app_core.hpp"
 #include "coordinator/background_pruner.hpp"
+#include "persistence/prompt_saver.hpp"
 #include "persistence/record/timestamp_text.hpp"
 
 #include <troupe/keyring.hpp>
@@ -104,9 +105,10 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
 std::shared_ptr<saver_link> runtime_core::make_saver_link(std::shared_ptr<troupe::saver> saver) {
   logger_reference reference;
   auto card = services_.actors.add("saver", "saver", nullptr);
+  auto* prompt = dynamic_cast<prompt_saver*>(saver.get());
   auto actor = system_->spawn<saver_actor, caf::hidden + caf::lazy_init>(services_.actors, card,
                                                                          std::move(saver));
-  return std::make_shared<saver_link>(saver_link{std::move(actor), std::move(card)});
+  return std::make_shared<saver_link>(saver_link{std::move(actor), std::move(card), prompt});
 }
 
 // A failure (a full disk) does not stop the runtime. When another runtime takes over one of its

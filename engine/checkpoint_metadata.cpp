@@ -29,8 +29,9 @@ value without_nul(const value& v) {
 
 value checkpoint_metadata(std::string_view source, std::int64_t step, const value& parents,
                           const run_config& config) {
-  auto out = value::map(
-    {{"source", source}, {"step", step}, {"parents", parents.is_map() ? parents : value::map()}});
+  auto out = value::map({{"parents", parents.is_map() ? parents : value::map()}, // sorted already
+                         {"source", source},
+                         {"step", step}});
   for (const auto* extra : {&config.metadata, &config.configurable})
     for (const auto& e : extra->entries())
       if (!out.contains(e.key()) && kept_in_metadata(e.key(), e.val))

@@ -62,8 +62,9 @@ public:
   /// Gives a state channel the writes of a step → settled; they may be moved out of `change`.
   /// `before`: its contents.
   virtual void change(std::uint64_t epoch, channel_change& change, const channel_cell& before) = 0;
-  /// Saves → saved, with the same ticket, in order.
-  virtual void save(save_request request, save_ack when, std::uint64_t ticket) = 0;
+  /// Saves → saved, with the same ticket, in order. True: it was stored
+  /// within this call, as all before it were, and `request` is as it was. Else it is moved from.
+  virtual bool save(save_request& request, save_ack when, std::uint64_t ticket) = 0;
   virtual void emit(stream_part part) = 0;
   virtual std::string next_checkpoint_id(std::int64_t step) = 0;
   virtual std::string timestamp() = 0;
@@ -178,6 +179,7 @@ private:
   void put_stub(std::string id);
   void submit(save_request request, save_ack when);
   void submit_put(save_request request);
+  void acknowledge(std::uint64_t ticket);
   bool puts_to_rest(const result<run_result>& how) const;
   void save_exit();
   bool may_go_on() const noexcept;

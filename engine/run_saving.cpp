@@ -99,10 +99,10 @@ void run_loop::put_moved() {
 }
 
 checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
-  checkpoint_put out;
+  auto out = saving_.take_spare();
   out.parent_id = at_.saved_id;
   auto snapshots = deltas_.settle(state_);
-  out.checkpoint = take_checkpoint(state_, updated, out.new_versions);
+  take_checkpoint(state_, updated, out.checkpoint, out.new_versions);
   if (deltas_.active()) {
     store_snapshots(state_, snapshots, out.checkpoint);
     at_.metadata = deltas_.counted(at_.metadata);
@@ -151,7 +151,11 @@ void run_loop::submit(save_request request, save_ack when) {
   }
   if (request.claim)
     saving_.claims(ticket);
-  host_.save(std::move(request), when, ticket);
+  if (!host_.save(request, when, ticket))
+    return;
+  if (request.put)
+    saving_.keep(std::move(*request.put));
+  acknowledge(ticket);
 }
 
 // A checkpoint leaves for the saver.
@@ -207,6 +211,16 @@ bool run_loop::may_go_on() const noexcept {
   return !stored_ || saving_.may_go_on(shared_->config.durability);
 }
 
+// A request is stored: the run owns the thread, and parts that waited for it leave.
+void run_loop::acknowledge(std::uint64_t ticket) {
+  if (saving_.owns_with(ticket))
+    shared_->claim->held = true;
+  crash_point("run.saved");
+  saving_.acknowledge(ticket);
+  release_parts();
+  crash_point("run.reported");
+}
+
 void run_loop::saved(std::uint64_t ticket, const result<void>& how) {
   if (phase_.is(run_phase::idle) || !saving_.is_waited_for(ticket))
     return;
@@ -216,12 +230,7 @@ void run_loop::saved(std::uint64_t ticket, const result<void>& how) {
     ++epoch_;
     return complete();
   }
-  if (saving_.owns_with(ticket))
-    shared_->claim->held = true;
-  crash_point("run.saved");
-  saving_.acknowledge(ticket);
-  release_parts();
-  crash_point("run.reported");
+  acknowledge(ticket);
   if (auto put = saving_.take_put())
     submit_put(std::move(*put));
   if (phase_.is(run_phase::ending) && saving_.all_acknowledged())

@@ -17,6 +17,14 @@ bool saving_book::acknowledge(std::uint64_t ticket) noexcept {
   return true;
 }
 
+void saving_book::keep(checkpoint_put put) {
+  for (auto& [name, val] : put.checkpoint.channel_values)
+    val = {};
+  put.metadata = {};
+  put.drops_older = false;
+  spare_ = std::move(put);
+}
+
 std::optional<save_request> saving_book::take_put(bool now) {
   if (!waiting_put_ || (!now && put_in_queue()))
     return std::nullopt;

@@ -57,6 +57,9 @@ public:
   void put_left() noexcept { last_put_ = last_; }
   /// Whether the last checkpoint is still in the saver's queue.
   bool put_in_queue() const noexcept { return last_put_ > acknowledged_; }
+  /// Keeps the memory of a checkpoint that was stored within the call, for the next one.
+  void keep(checkpoint_put put);
+  checkpoint_put take_spare() noexcept { return std::exchange(spare_, {}); }
   void hold_put(save_request request) { waiting_put_ = std::move(request); }
   bool put_waits() const noexcept { return waiting_put_.has_value(); }
   /// The checkpoint that waits, if the queue has room for it; `now`: in any case.
@@ -71,6 +74,7 @@ private:
   std::uint64_t first_ = 0;    // the last one of the run before
   std::uint64_t last_put_ = 0; // of the last checkpoint
   std::optional<save_request> waiting_put_;
+  checkpoint_put spare_; // without values
   std::optional<std::uint64_t> claimed_by_;
 };
 

@@ -46,45 +46,115 @@ void load_seen(thread_state& state, const named<named<version>>& from) {
   }
 }
 
-named<version> seen_by_name(const thread_state& state, const plan_node& node,
-                            const node_seen& seen) {
-  named<version> out;
-  out.reserve(seen.at.size());
+// Fills a list anew. Names that were there stay, and others take their memory.
+template <class Entry> class refill {
+public:
+  refill(std::vector<Entry>& list, std::size_t at_most) : list_{list} { list_.reserve(at_most); }
+  refill(const refill&) = delete;
+  refill& operator=(const refill&) = delete;
+  ~refill() { list_.resize(used_); }
+
+  Entry& next() {
+    if (used_ == list_.size())
+      list_.emplace_back();
+    return list_[used_++];
+  }
+
+private:
+  std::vector<Entry>& list_;
+  std::size_t used_ = 0;
+};
+
+void set_name(std::string& there, std::string_view name) {
+  if (there != name)
+    there = name;
+}
+
+template <class T> class refill_named {
+public:
+  refill_named(named<T>& list, std::size_t at_most) : entries_{list, at_most} {}
+  T& add(std::string_view name) {
+    auto& [there, of_name] = entries_.next();
+    set_name(there, name);
+    return of_name;
+  }
+
+private:
+  refill<std::pair<std::string, T>> entries_;
+};
+
+void refill_names(const graph_plan& plan, std::span<const channel_index> channels,
+                  std::vector<std::string>& out) {
+  refill<std::string> names{out, channels.size()};
+  for (auto c : channels)
+    set_name(names.next(), plan.channels[c].name);
+}
+
+// Entries that the last checkpoint had are mostly in order.
+template <class T> void sort_by_name(named<T>& list) {
+  auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
+  if (!std::is_sorted(list.begin(), list.end(), less))
+    std::sort(list.begin(), list.end(), less);
+}
+
+void take_versions(const thread_state& state, named<version>& out) {
+  {
+    refill_named<version> versions{out, state.versions.size() + state.foreign_versions.size()};
+    for (channel_index c = 0; c < state.versions.size(); ++c)
+      if (state.versions[c].number != 0)
+        versions.add(state.plan->channels[c].name) = state.versions[c];
+    for (const auto& [name, at] : state.foreign_versions)
+      versions.add(name) = at;
+  }
+  sort_by_name(out);
+}
+
+void take_seen(const thread_state& state, const plan_node& node, const node_seen& seen,
+               named<version>& out) {
+  refill_named<version> versions{out, seen.at.size()};
   for (std::size_t i = 0; i < seen.at.size(); ++i)
     if (seen.at[i].number != 0)
-      out.emplace_back(state.plan->channels[node.triggers[i]].name, seen.at[i]);
-  return out;
+      versions.add(state.plan->channels[node.triggers[i]].name) = seen.at[i];
 }
 
-template <class T> void sort_by_name(named<T>& list) {
-  std::sort(list.begin(), list.end(),
-            [](const auto& a, const auto& b) { return a.first < b.first; });
-}
-
-named<version> marks_by_name(const thread_state& state) {
-  named<version> out;
-  for (channel_index c = 0; c < state.versions.size(); ++c)
-    if ((*state.interrupt_seen)[c].number != 0)
-      out.emplace_back(state.plan->channels[c].name, (*state.interrupt_seen)[c]);
-  sort_by_name(out);
-  return out;
-}
-
-void take_moved(thread_state& state, checkpoint& out, std::vector<std::string>& new_versions) {
-  auto& moved = state.moved;
-  std::sort(moved.begin(), moved.end());
-  moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
-  new_versions.reserve(moved.size());
-  out.channel_values.reserve(moved.size());
-  for (auto c : moved) {
-    const auto& channel = state.plan->channels[c];
-    new_versions.push_back(channel.name);
-    if (auto stored = store_channel(channel.spec, state.cells[c]))
-      out.channel_values.emplace_back(channel.name, std::move(*stored));
+void take_marks(const thread_state& state, named<version>& out) {
+  {
+    refill_named<version> versions{out, state.versions.size()};
+    for (channel_index c = 0; c < state.versions.size(); ++c)
+      if ((*state.interrupt_seen)[c].number != 0)
+        versions.add(state.plan->channels[c].name) = (*state.interrupt_seen)[c];
   }
+  sort_by_name(out);
+}
+
+void take_all_seen(const thread_state& state, named<named<version>>& out) {
+  {
+    refill_named<named<version>> seen{out, state.seen.size() + 2 + state.foreign_seen.size()};
+    if (state.input_seen)
+      seen.add(names::input).clear();
+    if (state.interrupt_seen)
+      take_marks(state, seen.add(names::interrupt));
+    for (node_index n = 0; n < state.seen.size(); ++n)
+      if (state.seen[n].present)
+        take_seen(state, state.plan->nodes[n], state.seen[n], seen.add(state.plan->nodes[n].name));
+    for (const auto& [name, versions] : state.foreign_seen)
+      seen.add(name) = versions;
+  }
+  sort_by_name(out);
+}
+
+void take_moved(thread_state& state, named<value>& values, std::vector<std::string>& new_versions) {
+  auto& moved = state.moved;
+  const auto& channels = state.plan->channels;
+  std::ranges::sort(moved, {},
+                    [&](channel_index c) -> std::string_view { return channels[c].name; });
+  moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
+  refill_names(*state.plan, moved, new_versions);
+  refill_named<value> by_name{values, moved.size()};
+  for (auto c : moved)
+    if (auto stored = store_channel(channels[c].spec, state.cells[c]))
+      by_name.add(channels[c].name) = std::move(*stored);
   moved.clear();
-  std::sort(new_versions.begin(), new_versions.end());
-  sort_by_name(out.channel_values);
 }
 
 // Lists the available channels that react to silence.
@@ -154,35 +224,21 @@ void mark_called(thread_state& state, const std::string& name) {
 checkpoint take_checkpoint(thread_state& state, const std::vector<channel_index>* updated,
                            std::vector<std::string>& new_versions) {
   checkpoint out;
-  const auto& plan = *state.plan;
-  out.channel_versions.reserve(plan.channels.size() + state.foreign_versions.size());
-  for (channel_index c = 0; c < plan.channels.size(); ++c)
-    if (state.versions[c].number != 0)
-      out.channel_versions.emplace_back(plan.channels[c].name, state.versions[c]);
-  for (const auto& foreign : state.foreign_versions)
-    out.channel_versions.push_back(foreign);
-  take_moved(state, out, new_versions);
-  out.versions_seen.reserve(plan.nodes.size() + 2 + state.foreign_seen.size());
-  for (node_index n = 0; n < plan.nodes.size(); ++n)
-    if (state.seen[n].present)
-      out.versions_seen.emplace_back(plan.nodes[n].name,
-                                     seen_by_name(state, plan.nodes[n], state.seen[n]));
-  if (state.input_seen)
-    out.versions_seen.emplace_back(names::input, named<version>{});
-  if (state.interrupt_seen)
-    out.versions_seen.emplace_back(names::interrupt, marks_by_name(state));
-  for (const auto& foreign : state.foreign_seen)
-    out.versions_seen.push_back(foreign);
-  sort_by_name(out.channel_versions);
-  sort_by_name(out.versions_seen);
-  if (updated) {
-    auto& list = out.updated_channels.emplace();
-    list.reserve(updated->size());
-    for (auto c : *updated)
-      list.push_back(plan.channels[c].name);
-    std::sort(list.begin(), list.end());
-  }
+  take_checkpoint(state, updated, out, new_versions);
   return out;
+}
+
+void take_checkpoint(thread_state& state, const std::vector<channel_index>* updated,
+                     checkpoint& out, std::vector<std::string>& new_versions) {
+  take_versions(state, out.channel_versions);
+  take_moved(state, out.channel_values, new_versions);
+  take_all_seen(state, out.versions_seen);
+  if (!updated)
+    return out.updated_channels.reset();
+  if (!out.updated_channels)
+    out.updated_channels.emplace();
+  refill_names(*state.plan, *updated, *out.updated_channels);
+  std::ranges::sort(*out.updated_channels);
 }
 
 value read_channels(const thread_state& state, std::span<const channel_index> keys) {

@@ -60,6 +60,9 @@ result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> p
 /// Shape:  `updated` by index, any order; nullptr: null.
 checkpoint take_checkpoint(thread_state& state, const std::vector<channel_index>* updated,
                            std::vector<std::string>& new_versions);
+/// The same in the place of an older checkpoint, most of whose names are the same.
+void take_checkpoint(thread_state& state, const std::vector<channel_index>* updated,
+                     checkpoint& out, std::vector<std::string>& new_versions);
 
 /// Marks a started task as seen: by its name, with nothing.
 void mark_called(thread_state& state, const std::string& name);

@@ -31,6 +31,7 @@ bool are_few(const value& metadata) {
 
 std::string task_key(std::string_view checkpoint_id, std::string_view task_id) {
   std::string key;
+  key.reserve(128); // the payload follows
   append_id(key, checkpoint_id);
   append_id(key, task_id);
   return key;
@@ -210,24 +211,24 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
   if (task.writes.empty())
     return;
   auto key = task_key(checkpoint_id, task.task_id);
-  std::vector<placed_write> writes;
-  auto there = tasks_.lower_bound(std::string_view{key});
+  auto is_last = tasks_.empty() || tasks_.rbegin()->record < key; // usually
+  auto there = is_last ? tasks_.end() : tasks_.lower_bound(std::string_view{key});
   auto is_there = there != tasks_.end() && there->record.starts_with(key);
-  if (is_there)
-    writes = read_task(names, *there, std::string_view{there->record}.substr(key.size()));
-  std::vector<placed_write> more;
-  more.reserve(task.writes.size());
+  std::vector<placed_write> writes;
+  writes.reserve(task.writes.size());
   for (std::size_t i = 0; i < task.writes.size(); ++i) {
     const auto& [channel, val] = task.writes[i];
-    more.push_back({write_slot(channel, i), names.number(channel), task.task_path, val});
+    writes.push_back({write_slot(channel, i), names.number(channel), task.task_path, val});
   }
-  auto in_order = std::ranges::adjacent_find(more, std::ranges::greater_equal{},
+  auto in_order = std::ranges::adjacent_find(writes, std::ranges::greater_equal{},
                                              &placed_write::slot)
-                  == more.end();
-  if (writes.empty() && in_order) // usually
-    writes = std::move(more);
-  else
+                  == writes.end();
+  if (is_there || !in_order) {
+    auto more = std::exchange(writes, {});
+    if (is_there)
+      writes = read_task(names, *there, std::string_view{there->record}.substr(key.size()));
     merge_writes(writes, more);
+  }
   decltype(tasks_)::node_type replaced; // holds the paths of its writes
   if (is_there)
     replaced = tasks_.extract(there++);

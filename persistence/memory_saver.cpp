@@ -1,6 +1,7 @@
 // The saver in memory. One lock around everything; values are handles, so nothing is copied.
 // It accepts every value: none is too deep or too large.
 #include "persistence/memory_chain.hpp"
+#include "persistence/prompt_saver.hpp"
 #include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
@@ -72,7 +73,7 @@ void drop_older(const name_table& names, stored_thread& thread, const std::strin
   });
 }
 
-class memory_saver final : public saver {
+class memory_saver final : public prompt_saver {
 public:
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
     if (auto ok = check_ref(ref); !ok)
@@ -231,8 +232,7 @@ public:
     done(store(request));
   }
 
-private:
-  result<void> store(const save_request& request) {
+  result<void> store(const save_request& request) override {
     if (auto ok = check_request(request); !ok)
       return ok;
     std::scoped_lock lock{mutex_};
@@ -259,6 +259,7 @@ private:
     return {};
   }
 
+private:
   checkpoint_tuple tuple_of(const std::string& thread_id, const std::string& ns,
                             const memory_chain& chain, std::size_t at) const {
     auto tuple = chain.read(names_, at);

@@ -22,52 +22,45 @@ static_assert(1 + 9 + 1 + 1 + limits::checkpoint_id_bytes_max + 1 + limits::task
               <= store_key::size_max);
 static_assert(1 + 9 + 1 + 1 + namespace_in_key_max <= store_key::size_max);
 
-bool dash_at(std::size_t i) {
-  return i == 8 || i == 13 || i == 18 || i == 23;
-}
+// Where the two digits of each byte stand in a UUID's text.
+constexpr std::array<std::uint8_t, 16> uuid_places{0,  2,  4,  6,  9,  11, 14, 16,
+                                                   19, 21, 24, 26, 28, 30, 32, 34};
 
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  if (c >= 'a' && c <= 'f')
-    return c - 'a' + 10;
-  return -1;
+constexpr std::uint8_t no_digit = 16;
+
+constexpr std::array<std::uint8_t, 256> digit_values = [] {
+  std::array<std::uint8_t, 256> out{};
+  out.fill(no_digit);
+  for (std::uint8_t i = 0; i < 16; ++i)
+    out[static_cast<unsigned char>("0123456789abcdef"[i])] = i;
+  return out;
+}();
+
+unsigned digit_value(char c) {
+  return digit_values[static_cast<unsigned char>(c)];
 }
 
 // Reads the 16 bytes of a UUID text that is written exactly as uuid_text writes it.
 bool parse_uuid(std::string_view text, std::array<char, 16>& out) {
-  if (text.size() != uuid_text_size)
+  if (text.size() != uuid_text_size || text[8] != '-' || text[13] != '-' || text[18] != '-'
+      || text[23] != '-')
     return false;
-  std::size_t digits = 0;
-  int high = 0;
-  for (std::size_t i = 0; i < uuid_text_size; ++i) {
-    if (dash_at(i)) {
-      if (text[i] != '-')
-        return false;
-      continue;
-    }
-    auto digit = hex_digit(text[i]);
-    if (digit < 0)
-      return false;
-    if (digits % 2 == 0)
-      high = digit;
-    else
-      out[digits / 2] = static_cast<char>(high << 4 | digit);
-    ++digits;
+  unsigned seen = 0;
+  for (std::size_t i = 0; i < 16; ++i) {
+    auto high = digit_value(text[uuid_places[i]]), low = digit_value(text[uuid_places[i] + 1u]);
+    seen |= high | low;
+    out[i] = static_cast<char>(high << 4 | low);
   }
-  return true;
+  return (seen & no_digit) == 0;
 }
 
 std::string uuid_text(std::string_view bytes) {
   constexpr std::string_view digits = "0123456789abcdef";
-  std::string text;
-  text.reserve(uuid_text_size);
-  for (auto c : bytes) {
-    if (dash_at(text.size()))
-      text.push_back('-');
-    auto b = static_cast<unsigned char>(c);
-    text.push_back(digits[b >> 4]);
-    text.push_back(digits[b & 15]);
+  std::string text(uuid_text_size, '-');
+  for (std::size_t i = 0; i < uuid_places.size(); ++i) {
+    auto b = static_cast<unsigned char>(bytes[i]);
+    text[uuid_places[i]] = digits[b >> 4];
+    text[uuid_places[i] + 1u] = digits[b & 15];
   }
   return text;
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace troupe {
 
@@ -59,18 +60,21 @@ result<value> read_metadata(std::string_view bytes) {
   std::size_t source = head & ~(empty_parents | more_follows);
   if (source >= sources.size())
     return bad();
-  auto rest = value::map();
+  std::vector<value::map_init> members;
   if ((head & more_follows) != 0) {
     auto more = from_msgpack(in.rest());
     if (!more || !more->is_map())
       return bad();
-    rest = std::move(*more);
+    for (const auto& e : more->entries())
+      members.emplace_back(e.key(), e.val);
   } else if (!in.finished()) {
     return bad();
   }
   if ((head & empty_parents) != 0)
-    rest = rest.with("parents", value::map());
-  return rest.with("source", sources[source]).with("step", step);
+    members.emplace_back("parents", value::map());
+  members.emplace_back("source", sources[source]);
+  members.emplace_back("step", step);
+  return value::map(std::move(members));
 }
 
 } // namespace troupe

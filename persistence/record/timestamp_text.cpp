@@ -12,12 +12,13 @@ constexpr std::string_view pattern = "0000-00-00T00:00:00.000000+00:00";
 bool has_pattern(std::string_view text) {
   if (text.size() != pattern.size())
     return false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
+  constexpr auto zone = pattern.find('+');
+  for (std::size_t i = 0; i < zone; ++i) {
     auto is_digit = text[i] >= '0' && text[i] <= '9';
-    if (pattern[i] == '0' && i < pattern.find('+') ? !is_digit : text[i] != pattern[i])
+    if (pattern[i] == '0' ? !is_digit : text[i] != pattern[i])
       return false;
   }
-  return true;
+  return text.substr(zone) == pattern.substr(zone);
 }
 
 int digits(std::string_view text, std::size_t at, std::size_t size) {
@@ -39,12 +40,13 @@ std::optional<std::int64_t> timestamp_micros(std::string_view text) {
   if (!has_pattern(text))
     return std::nullopt;
   year_month_day date{year{digits(text, 0, 4)}, month(digits(text, 5, 2)), day(digits(text, 8, 2))};
-  auto time = hours{digits(text, 11, 2)} + minutes{digits(text, 14, 2)}
-              + seconds{digits(text, 17, 2)} + microseconds{digits(text, 20, 6)};
-  auto micros = (sys_days{date} + time).time_since_epoch() / microseconds{1};
-  if (timestamp_text(micros) != text) // for example the 31st of June, or a leap second
-    return std::nullopt;
-  return micros;
+  hours hour{digits(text, 11, 2)};
+  minutes minute{digits(text, 14, 2)};
+  seconds second{digits(text, 17, 2)};
+  if (!date.ok() || hour >= days{1} || minute >= hours{1} || second >= minutes{1})
+    return std::nullopt; // for example the 31st of June, or a leap second
+  auto time = hour + minute + second + microseconds{digits(text, 20, 6)};
+  return (sys_days{date} + time).time_since_epoch() / microseconds{1};
 }
 
 std::string timestamp_text(std::int64_t micros) {

@@ -29,7 +29,9 @@ struct hand_host : loop_host {
     std::uint64_t ticket;
   };
   std::vector<task_ptr> tasks;
-  std::vector<saved_request> saves;
+  std::vector<saved_request> saves; // without an answer
+  std::vector<save_request> stored; // all of them
+  bool stores_at_once = false;
   std::vector<std::uint64_t> epochs;
   std::optional<result<run_result>> how;
   std::shared_ptr<recorder> sink = std::make_shared<recorder>();
@@ -60,8 +62,11 @@ struct hand_host : loop_host {
     else
       loop.refused(epoch, change.channel, changed.error());
   }
-  void save(save_request request, save_ack when, std::uint64_t ticket) override {
-    saves.push_back({std::move(request), when, ticket});
+  bool save(save_request& request, save_ack when, std::uint64_t ticket) override {
+    stored.push_back(request);
+    if (!stores_at_once)
+      saves.push_back({std::move(request), when, ticket});
+    return stores_at_once;
   }
   void emit(stream_part part) override { sink->emit(std::move(part)); }
   std::string next_checkpoint_id(std::int64_t) override {
@@ -114,6 +119,14 @@ struct hand_host : loop_host {
       acknowledge();
   }
 
+  void run_to_the_end() {
+    while (!how) {
+      acknowledge_all();
+      if (!tasks.empty())
+        finish(take_task());
+    }
+  }
+
   std::shared_ptr<const graph_plan> plan;
 };
 
@@ -124,6 +137,22 @@ compiled_graph fan_out() {
     g.add_edge(START, name);
   }
   return g.compile();
+}
+
+void check_same(const save_request& a, const save_request& b) {
+  BOOST_TEST((a.ref == b.ref));
+  BOOST_REQUIRE(a.writes.size() == b.writes.size());
+  for (std::size_t i = 0; i < a.writes.size(); ++i) {
+    BOOST_TEST(a.writes[i].task_id == b.writes[i].task_id);
+    BOOST_TEST((a.writes[i].writes == b.writes[i].writes));
+  }
+  BOOST_REQUIRE(a.put.has_value() == b.put.has_value());
+  if (!a.put)
+    return;
+  BOOST_TEST((a.put->checkpoint == b.put->checkpoint));
+  BOOST_TEST(a.put->parent_id == b.put->parent_id);
+  BOOST_TEST(a.put->metadata == b.put->metadata);
+  BOOST_TEST(a.put->new_versions == b.put->new_versions, boost::test_tools::per_element());
 }
 
 } // namespace
@@ -178,6 +207,27 @@ BOOST_AUTO_TEST_CASE(with_sync_a_step_waits_for_its_checkpoint_and_so_do_its_par
   host.acknowledge_all();
   BOOST_TEST(host.sink->parts.size() == 1u);
   BOOST_TEST(host.tasks.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(a_saver_that_stores_within_the_call_gets_the_same_requests) {
+  for (auto durable : {durability::sync, durability::async, durability::exit})
+    for (const auto& graph : {three_nodes([](const auto&) {}), fan_out()}) {
+      hand_host by_message;
+      hand_host at_once;
+      at_once.stores_at_once = true;
+      for (auto* host : {&by_message, &at_once}) {
+        host->begin(graph, true, durable);
+        host->run_to_the_end();
+      }
+      BOOST_TEST(at_once.how->value().value() == by_message.how->value().value());
+      BOOST_REQUIRE(at_once.stored.size() == by_message.stored.size());
+      for (std::size_t i = 0; i < at_once.stored.size(); ++i)
+        check_same(at_once.stored[i], by_message.stored[i]);
+      const auto& parts = at_once.sink->parts;
+      BOOST_REQUIRE(parts.size() == by_message.sink->parts.size());
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        BOOST_TEST(parts[i].data == by_message.sink->parts[i].data);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(with_sync_a_run_that_fails_at_once_has_saved_its_input) {

@@ -249,6 +249,18 @@ BOOST_AUTO_TEST_CASE(name_batches_load_in_order_only) {
   require_error(loaded.load(first), errc::checkpoint_corrupt);
 }
 
+BOOST_AUTO_TEST_CASE(names_keep_their_numbers_however_many_there_are) {
+  std::vector<std::string> all{"", "a", "b", "ab", "abc", "abcd"};
+  for (int i = 0; i < 1000; ++i)
+    all.push_back("a name with " + std::to_string(i) + " in it");
+  name_table names;
+  for (int round = 0; round < 2; ++round)
+    for (std::size_t i = 0; i < all.size(); ++i)
+      BOOST_REQUIRE(names.number(all[i]) == i);
+  for (auto i = all.size(); i-- > 0;)
+    BOOST_REQUIRE(names.number(all[i]) == i);
+}
+
 BOOST_AUTO_TEST_CASE(timestamps_are_numbers_only_when_they_read_back_exactly) {
   for (std::string_view text :
        {"1970-01-01T00:00:00.000000+00:00", "2026-11-21T20:21:07.123456+00:00",

@@ -1,0 +1,18 @@
+// prompt_saver: a saver that stores within a call. A run needs no message and no other thread to
+// hear that its step is stored.
+#pragma once
+
+#include <troupe/saver.hpp>
+
+namespace troupe {
+
+/// A saver that never waits for a disk or a server.
+class prompt_saver : public saver {
+public:
+  /// Stores the request as submit() does, before it returns.
+  /// Blocks: on a short lock.
+  /// Errors: as submit.
+  virtual result<void> store(const save_request& request) = 0;
+};
+
+} // namespace troupe
