@@ -228,7 +228,7 @@ value_access::unfilled_list value_access::list_of_nulls(std::size_t count) {
   auto* buffer = detail::new_list_buffer(1, count);
   put_nulls(buffer->slots(), count * sizeof(value));
   buffer->used.store(count, std::memory_order_relaxed);
-  buffer->made.store(count, std::memory_order_relaxed);
+  buffer->complete(count);
   return {value(value::tag::list, buffer, count), {buffer->slots(), count}};
 }
 
