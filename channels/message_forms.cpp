@@ -1,6 +1,7 @@
 // Message forms: converting each of them into the one that is kept.
 #include "channels/message_forms.hpp"
 
+#include "graph/list_ids.hpp"
 #include "graph/task_id.hpp"
 #include "graph/value_node.hpp"
 
@@ -128,6 +129,31 @@ bool is_kept(const detail::map_entry& e) {
   return e.key() == "content" || !(e.val.is_null() || (e.key() == "tool_calls" && e.val.empty()));
 }
 
+// ---- ids that are looked for ------------------------------------------------------------------
+
+// The fingerprints of the ids of an update.
+class sought_ids {
+public:
+  explicit sought_ids(std::span<const value> update) {
+    prints_.reserve(update.size());
+    for (const auto& message : update)
+      if (auto print = value_access::id_fingerprint(message); print != 0) {
+        prints_.push_back(print);
+        low_bits_[print / 64 % 4] |= std::uint64_t{1} << print % 64;
+      }
+    std::ranges::sort(prints_);
+  }
+  bool may_have(const value& message) const {
+    auto print = value_access::id_fingerprint(message);
+    return (low_bits_[print / 64 % 4] >> print % 64 & 1) != 0
+           && std::ranges::binary_search(prints_, print);
+  }
+
+private:
+  std::array<std::uint64_t, 4> low_bits_{}; // the set of their lowest 8 bits
+  std::vector<std::uint64_t> prints_;
+};
+
 // ---- forms ----------------------------------------------------------------------------------
 
 // The calls that the pieces add up to. A call that was cut off is kept as an invalid one.
@@ -252,14 +278,21 @@ value with_message_id(const value& message) {
   return value::extension(value_kind::message, message.payload().with("id", value(random_id())));
 }
 
-void sought_ids::add(const value& message) {
-  auto print = value_access::id_fingerprint(message);
-  fingerprints_[print / 64 % 4] |= std::uint64_t{1} << print % 64;
-}
-
-bool sought_ids::may_have(const value& message) const {
-  auto print = value_access::id_fingerprint(message);
-  return (fingerprints_[print / 64 % 4] >> print % 64 & 1) != 0;
+std::vector<std::size_t> possible_places(const value& list, std::span<const value> update) {
+  std::vector<std::size_t> places;
+  if (detail::list_ids ids{list}) {
+    for (const auto& m : update)
+      if (auto at = ids.place(value_access::id_fingerprint(m)); at != detail::list_ids::nowhere)
+        places.push_back(at);
+    std::ranges::sort(places);
+    return places;
+  }
+  sought_ids sought{update};
+  auto all = list.items();
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (sought.may_have(all[i]))
+      places.push_back(i);
+  return places;
 }
 
 bool is_plain_message(const value& v) {

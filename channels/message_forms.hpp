@@ -3,10 +3,10 @@
 
 #include <troupe/message.hpp>
 
-#include <array>
-#include <cstdint>
+#include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace troupe {
 
@@ -41,18 +41,10 @@ bool is_plain_message(const value& v);
 /// Whether this is the removal of all messages, the id `__remove_all__`.
 bool removes_all_messages(const value& v);
 
-/// The ids of a few messages, to pass over the others of a long list: a look at a message's handle
-/// excludes nearly all of them, without its payload.
-class sought_ids {
-public:
-  /// Adds the id of a message or of a removal.
-  void add(const value& message);
-  /// False when `message` has none of the ids; true when it may have one.
-  bool may_have(const value& message) const;
-
-private:
-  std::array<std::uint64_t, 4> fingerprints_{}; // the set of their lowest 8 bits
-};
+/// The places of the messages in `list` that may have the id of one in `update`: those with an
+/// equal fingerprint. A long list that grew by appending has a table of ids, which is asked.
+/// Order:  ascending; one may stand twice.
+std::vector<std::size_t> possible_places(const value& list, std::span<const value> update);
 
 /// The batch reducer of a delta channel of messages. New messages are appended; a message with the
 /// id of an older one replaces it. A removal takes the message with its id out, and is ignored

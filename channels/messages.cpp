@@ -3,7 +3,7 @@
 // Invariants:
 //  - Its result holds messages with ids (and, after a removal of all, removals).
 //  - Messages without an id cost O(their number): no old message can have an id that is made here.
-//    Only an id that the caller gave is looked for, in one pass over the handles of the old list.
+//    Only an id that the caller gave is looked for: see possible_places.
 // Source: langgraph/graph/message.py, add_messages.
 #include "channels/message_forms.hpp"
 
@@ -56,17 +56,15 @@ struct fate {
 };
 using fates = std::unordered_map<std::string_view, fate>; // the keys point into the update
 
-// Finds the named messages in one pass over the old ones; of equal ids the last one counts.
-bool find_old(std::span<const value> old, const sought_ids& sought, fates& by_id) {
+// Finds the named messages among the old ones at these places; of equal ids the last one counts.
+bool find_old(const value& old, std::span<const std::size_t> places, fates& by_id) {
   bool found = false;
-  for (std::size_t i = 0; i < old.size(); ++i) {
-    if (!sought.may_have(old[i]) || !is_plain_message(old[i]))
-      continue;
-    if (auto it = by_id.find(message_id(old[i]).as_string()); it != by_id.end()) {
-      it->second.at = i;
-      found = true;
-    }
-  }
+  for (auto i : places)
+    if (is_plain_message(old[i]))
+      if (auto it = by_id.find(message_id(old[i]).as_string()); it != by_id.end()) {
+        it->second.at = i;
+        found = true;
+      }
   return found;
 }
 
@@ -94,17 +92,17 @@ void drop_removed(std::vector<value>& merged, const fates& by_id) {
 }
 
 value merge_by_id(const value& old, std::span<const value> update) {
+  auto places = possible_places(old, update);
+  if (places.empty() && update.size() == 1 && !update[0].is(value_kind::remove_message))
+    return old.append_all(update); // the usual case
   fates by_id;
   by_id.reserve(update.size());
   bool removals = false;
-  sought_ids sought;
   for (const auto& m : update) {
-    sought.add(m);
     by_id.try_emplace(message_id(m).as_string());
     removals |= m.is(value_kind::remove_message);
   }
-  bool all_new = !find_old(old.items(), sought, by_id) && !removals
-                 && by_id.size() == update.size();
+  bool all_new = !find_old(old, places, by_id) && !removals && by_id.size() == update.size();
   if (all_new)
     return old.append_all(update);
   std::vector<value> merged(old.items().begin(), old.items().end());

@@ -3,7 +3,7 @@
 // Invariants:
 //  - Folding the writes of several steps at once gives the same as folding them step by step. So no
 //    ids are made, and no write is refused because of the list's contents.
-//  - New messages cost one pass over the handles of the old ones, and nothing is copied.
+//  - New messages are looked for among the old ones as possible_places does, and nothing is copied.
 // Source: langgraph/graph/message.py, _messages_delta_reducer.
 #include "channels/message_forms.hpp"
 
@@ -44,19 +44,16 @@ bool has_place(const value& v) {
 }
 
 // The places of the messages whose ids the update names; of equal ids the last one counts.
-places find_places(std::span<const value> old, std::span<const value> update, bool& found) {
+places find_places(const value& old, std::span<const value> update, bool& found) {
   places by_id;
   by_id.reserve(update.size());
-  sought_ids sought;
   for (const auto& m : update)
-    if (has_place(m)) {
-      sought.add(m);
+    if (has_place(m))
       by_id.try_emplace(message_id(m).as_string(), nowhere);
-    }
   if (by_id.empty())
     return by_id;
-  for (std::size_t i = 0; i < old.size(); ++i)
-    if (sought.may_have(old[i]) && has_place(old[i]))
+  for (auto i : possible_places(old, update))
+    if (has_place(old[i]))
       if (auto it = by_id.find(message_id(old[i]).as_string()); it != by_id.end()) {
         it->second = i;
         found = true;
@@ -106,7 +103,7 @@ value merge_messages(const value& current, std::span<const value> writes) {
     coerce_into(update, write);
   auto old = settled(current);
   bool found = false;
-  auto by_id = find_places(old.items(), update, found);
+  auto by_id = find_places(old, update, found);
   auto removes = [](const value& m) { return m.is(value_kind::remove_message); };
   auto named = static_cast<std::size_t>(std::ranges::count_if(update, has_place));
   if (!found && by_id.size() == named && std::ranges::none_of(update, removes))

@@ -2,6 +2,7 @@
 //
 // Invariants: a node's contents never change once a handle shows them. A node's rank is greater
 // than that of every node it points to. Nothing here recurses into nested values.
+#include "graph/list_ids.hpp"
 #include "graph/value_node.hpp"
 
 #include <algorithm>
@@ -14,6 +15,7 @@ namespace troupe {
 namespace {
 
 using detail::list_buffer;
+using detail::list_ids;
 using detail::map_entry;
 using detail::map_node;
 using detail::rank_above;
@@ -101,7 +103,7 @@ value value_access::list(std::span<value> items) {
     return value(value::tag::list, nullptr, 0);
   auto* buffer = detail::new_list_buffer(rank_over(items), items.size());
   buffer->used.store(items.size(), std::memory_order_relaxed);
-  buffer->made.store(items.size(), std::memory_order_relaxed);
+  buffer->complete(items.size());
   std::uninitialized_move(items.begin(), items.end(), buffer->slots());
   return value(value::tag::list, buffer, items.size());
 }
@@ -268,16 +270,18 @@ value value::append_all(std::span<const value> more) const {
   if (buffer && size <= buffer->capacity && rank <= buffer->rank
       && buffer->used.compare_exchange_strong(newest, size, std::memory_order_relaxed)) {
     copy_values(more, buffer->slots() + old.size());
-    buffer->made.store(size, std::memory_order_release);
+    list_ids::note(*buffer, old.size(), size);
+    buffer->complete(size);
     buffer->retain();
     return value(tag::list, buffer, size);
   }
   auto capacity = std::max({size, 2 * old.size(), std::size_t{4}});
-  auto* grown = detail::new_list_buffer(std::max(rank, rank_over(old)), capacity);
+  auto* grown = list_ids::new_buffer(std::max(rank, rank_over(old)), capacity, old);
   grown->used.store(size, std::memory_order_relaxed);
   copy_values(old, grown->slots());
   copy_values(more, grown->slots() + old.size());
-  grown->made.store(size, std::memory_order_relaxed);
+  list_ids::note(*grown, 0, size);
+  grown->complete(size);
   grown->mark.store(static_cast<std::uint32_t>(detail::list_mark::of(*this)),
                     std::memory_order_relaxed);
   return value(tag::list, grown, size);

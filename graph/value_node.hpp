@@ -19,14 +19,23 @@ namespace detail {
 /// exists.
 struct list_buffer : value_node {
   std::atomic<std::size_t> used{0};
-  std::atomic<std::size_t> made{0};   // how many of the used ones are complete
-  std::uint32_t capacity;             // a list beyond 32 bits is copied when it grows
-  std::atomic<std::uint32_t> mark{0}; // see list_mark
+  std::atomic<std::uint32_t> made{0};   // how many of the used ones are complete
+  std::uint32_t capacity;               // a list beyond 32 bits is copied when it grows
+  std::atomic<std::uint32_t> mark{0};   // see list_mark
+  std::atomic<std::uint8_t> id_bits{0}; // of a hash in the table of list_ids; 0 without a table
 
   list_buffer(std::uint32_t r, std::size_t c) noexcept
     : value_node{r, shape_kind::list},
-      capacity{static_cast<std::uint32_t>(std::min<std::size_t>(c, UINT32_MAX))} {}
+      capacity{clamped(c)} {}
   value* slots() noexcept { return reinterpret_cast<value*>(this + 1); }
+  void complete(std::size_t count) noexcept {
+    made.store(clamped(count), std::memory_order_release);
+  }
+
+private:
+  static std::uint32_t clamped(std::size_t count) noexcept {
+    return static_cast<std::uint32_t>(std::min<std::size_t>(count, UINT32_MAX));
+  }
 };
 
 /// Entries in key order, each key once.

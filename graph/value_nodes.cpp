@@ -84,6 +84,20 @@ bool key_equal(const map_entry& a, const map_entry& b) noexcept {
   return a.key() == b.key();
 }
 
+/// Puts a few entries in key order; equal keys stay in theirs. std::stable_sort allocates a buffer.
+void sort_few(map_entry* first, map_entry* last) noexcept {
+  for (auto* at = first + 1; at < last; ++at) {
+    auto* to = std::upper_bound(first, at, *at, key_less);
+    if (to == at)
+      continue;
+    auto moved = std::move(*at);
+    std::move_backward(to, at, at + 1);
+    *to = std::move(moved);
+  }
+}
+
+constexpr std::size_t few_entries_max = 16;
+
 /// Keeps the last one of equal keys among sorted entries. Result: whether there were equal keys.
 bool drop_superseded(map_node& node) {
   auto* first = node.entries();
@@ -109,7 +123,10 @@ bool sort_entries(map_node& node) {
   auto misplaced = [](const map_entry& a, const map_entry& b) { return !key_less(a, b); };
   if (std::adjacent_find(first, last, misplaced) == last)
     return false;
-  std::stable_sort(first, last, key_less);
+  if (node.count <= few_entries_max)
+    sort_few(first, last);
+  else
+    std::stable_sort(first, last, key_less);
   return drop_superseded(node);
 }
 
@@ -228,7 +245,7 @@ value_access::unfilled_list value_access::list_of_nulls(std::size_t count) {
   auto* buffer = detail::new_list_buffer(1, count);
   put_nulls(buffer->slots(), count * sizeof(value));
   buffer->used.store(count, std::memory_order_relaxed);
-  buffer->made.store(count, std::memory_order_relaxed);
+  buffer->complete(count);
   return {value(value::tag::list, buffer, count), {buffer->slots(), count}};
 }
 

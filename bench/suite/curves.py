@@ -30,7 +30,7 @@ INSTRUCTIONS_AT = (10, 100, 1000)  # valgrind takes fifty times as long
 # A store does not open there. How many groups of actors many runs share is decided by the threads.
 NO_VALGRIND = {"history_file", "live_runs"}
 # Curves that are worse than their bound today, and the place. They are reported, and don't fail.
-KNOWN = {("messages", "instructions"): "channels/messages.cpp looks for each given id in the whole list"}
+KNOWN = {}
 POWER_MAX = 1.1  # of a count that grows with the size
 FLAT_MAX = 1.05  # last over first count, where the size must not matter
 SMALLEST = 10    # of flat curves, whose ends are compared

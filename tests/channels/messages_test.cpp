@@ -1,4 +1,5 @@
 // add_messages: forms of messages, appending, replacing by id, removing.
+#include "channels/message_forms.hpp"
 #include "tests/channels/channel_probe.hpp"
 
 #include <troupe/channel.hpp>
@@ -306,6 +307,69 @@ BOOST_AUTO_TEST_CASE(long_lists_are_merged_as_short_ones) {
   expected.assign(old.begin(), old.begin() + 2000);
   expected.insert(expected.end(), update.begin(), update.end());
   BOOST_TEST((merged(value::list(old), value::list(update)) == value::list(expected)));
+}
+
+// ---- long lists that grow, which have a table of their ids
+// ---------------------------------------
+
+std::string id_of(std::size_t i) {
+  return "id " + std::to_string(i);
+}
+
+value long_conversation(std::size_t size) {
+  auto list = value::list();
+  for (std::size_t i = 0; i < size; ++i)
+    list = merged(list, user("old", id_of(i).c_str()));
+  return list;
+}
+
+BOOST_AUTO_TEST_CASE(any_message_of_a_long_list_is_replaced_by_its_id) {
+  constexpr std::size_t size = 300;
+  auto old = long_conversation(size);
+  for (std::size_t i = 0; i < size; i += 13) {
+    auto list = merged(old, user("new", id_of(i).c_str()));
+    BOOST_REQUIRE(list.size() == size);
+    for (std::size_t k = 0; k < size; ++k)
+      BOOST_TEST(list[k].payload()["content"] == value(k == i ? "new" : "old"));
+  }
+  BOOST_TEST(merged(old, removal(id_of(150).c_str())).size() == size - 1);
+  BOOST_TEST(!refusal(old, removal("nope")).empty());
+}
+
+BOOST_AUTO_TEST_CASE(older_version_of_a_long_list_does_not_know_newer_ids) {
+  auto older = long_conversation(150);
+  auto newer = merged(older, user("first", "same"));
+  BOOST_REQUIRE(newer.items().data() == older.items().data());
+  auto other = merged(older, user("second", "same"));
+  BOOST_REQUIRE(other.size() == 151u);
+  BOOST_TEST(other[150].payload()["content"] == value("second"));
+  BOOST_TEST(newer[150].payload()["content"] == value("first"));
+  BOOST_TEST(merged(newer, user("third", "same")).size() == 151u);
+}
+
+BOOST_AUTO_TEST_CASE(of_one_id_twice_in_a_long_list_the_last_is_replaced) {
+  auto twice = long_conversation(150).append(user("second", "id 7"));
+  auto longer = twice;
+  for (std::size_t i = 1000; i < 1500; ++i) // into new buffers
+    longer = merged(longer, user("old", id_of(i).c_str()));
+  for (const auto& old : {twice, longer}) {
+    auto list = merged(old, user("new", "id 7"));
+    BOOST_REQUIRE(list.size() == old.size());
+    BOOST_TEST(list[7].payload()["content"] == value("old"));
+    BOOST_TEST(list[150].payload()["content"] == value("new"));
+    BOOST_TEST(merged(old, removal("id 7")).size() == old.size() - 2);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(delta_of_a_long_list_is_merged_by_id) {
+  auto old = long_conversation(200);
+  auto merge = [&old](const value& write) { return merge_messages(old, {&write, 1}); };
+  BOOST_TEST(merge(user("more", "more")).size() == 201u);
+  BOOST_TEST(merge(removal("id 3")).size() == 199u);
+  BOOST_TEST(merge(removal("nope")).size() == 200u);
+  auto list = merge(value::list({user("new", "id 99"), "no id"}));
+  BOOST_REQUIRE(list.size() == 201u);
+  BOOST_TEST(list[99].payload()["content"] == value("new"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,5 @@
 // The value: handles, sharing, equality, and what it refuses.
+#include "graph/list_ids.hpp"
 #include "tests/fixtures/counted_memory.hpp"
 #include "tests/graph/samples.hpp"
 
@@ -6,8 +7,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <thread>
+#include <vector>
 
 namespace troupe {
 
@@ -422,6 +425,64 @@ BOOST_AUTO_TEST_CASE(an_older_version_of_a_list_has_no_mark_beyond_its_end) {
   BOOST_TEST(detail::list_mark::of(older) == 0u);
   BOOST_TEST(detail::list_mark::of(value::list()) == 0u);
   BOOST_TEST(detail::list_mark::of(value{}) == 0u);
+}
+
+value removal_of(std::size_t i) {
+  return value::extension(value_kind::remove_message, "message " + std::to_string(i));
+}
+
+BOOST_AUTO_TEST_CASE(a_long_list_of_messages_finds_its_ids_in_a_table) {
+  auto grown = value::list({removal_of(0)});
+  for (std::size_t i = 1; i < 1000; ++i) {
+    grown = grown.append(removal_of(i));
+    detail::list_ids ids{grown};
+    if (i > 2 * detail::list_ids::list_size_min)
+      BOOST_REQUIRE(ids);
+    if (ids)
+      for (auto k : {std::size_t{0}, i / 2, i})
+        BOOST_REQUIRE(ids.place(value_access::id_fingerprint(removal_of(k))) == k);
+  }
+  auto newer = grown.append(removal_of(5000));
+  BOOST_REQUIRE(newer.items().data() == grown.items().data());
+  auto print = value_access::id_fingerprint(removal_of(5000));
+  BOOST_TEST(detail::list_ids{newer}.place(print) == 1000u);
+  BOOST_TEST(detail::list_ids{grown}.place(print) == detail::list_ids::nowhere);
+  BOOST_TEST(detail::list_ids{grown}.place(0) == detail::list_ids::nowhere);
+}
+
+BOOST_AUTO_TEST_CASE(a_list_has_no_table_of_ids_when_one_stands_twice_or_it_holds_other_values) {
+  auto twice = value::list({removal_of(0)}), numbers = value::list({0});
+  for (std::size_t i = 1; i < 300; ++i) {
+    twice = twice.append(removal_of(i == 200 ? 3 : i));
+    numbers = numbers.append(i);
+  }
+  BOOST_TEST(!detail::list_ids{twice});
+  BOOST_TEST(!detail::list_ids{numbers});
+  BOOST_TEST(!detail::list_ids{value::list()});
+  BOOST_TEST(!detail::list_ids{value{}});
+}
+
+BOOST_AUTO_TEST_CASE(threads_find_ids_while_another_appends) {
+  auto grown = value::list({removal_of(0)});
+  for (std::size_t i = 1; i < 600; ++i)
+    grown = grown.append(removal_of(i));
+  BOOST_REQUIRE(grown.append(removal_of(600)).items().data() == grown.items().data());
+  std::vector<std::thread> readers;
+  std::atomic<std::size_t> wrong{0};
+  for (int t = 0; t < 3; ++t)
+    readers.emplace_back([older = grown, &wrong] {
+      detail::list_ids ids{older};
+      for (std::size_t i = 0; i < 1200; ++i) {
+        auto found = ids.place(value_access::id_fingerprint(removal_of(i)));
+        wrong += found != (i < older.size() ? i : detail::list_ids::nowhere);
+      }
+    });
+  auto newer = grown;
+  for (std::size_t i = 600; i < 1000; ++i)
+    newer = newer.append(removal_of(i));
+  for (auto& reader : readers)
+    reader.join();
+  BOOST_TEST(wrong == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(members_are_found_by_keys_of_any_length_in_small_and_large_maps) {
