@@ -16,7 +16,12 @@ SETS = {
     "server_clients": (["a2a-sdk==1.3.0", "langgraph==1.2.24", "langgraph-sdk==0.4.14", "mcp==2.3.0"],
                        {"@langchain/core": "1.4.0",
                         "@langchain/langgraph": "1.7.3",
-                        "@langchain/langgraph-sdk": "1.15.0"}),
+                        "@langchain/langgraph-sdk": "1.15.0",
+                        "@langchain/react": "1.1.0",
+                        "esbuild": "0.28.2",
+                        "puppeteer-core": "25.16.0",
+                        "react": "19.3.1",
+                        "react-dom": "19.3.1"}),
 }
 OUR_PROGRAMS = ("bin/troupe", "bin/coder", "bin/ask", "bin/others_agents", "lib/libothers_graphs.so")
 PYTHON_AT_LEAST, NODE_AT_LEAST = (3, 10), 20

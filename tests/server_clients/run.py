@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`troupe serve` under the official clients: the SDKs of Python and JavaScript, both RemoteGraphs, the
-quick starts word for word, and the clients of MCP and A2A.
+quick starts word for word, the clients of MCP and A2A, and React's hooks in a browser.
 
     tests/server_clients/run.py [BIN [SOURCE]] [SCRIPT…]
 
@@ -8,7 +8,7 @@ BIN is the folder of the programs (build/release/bin). Each script runs against 
 the graphs of the recorded exchanges, or those of the quick starts. The clients are installed, in the
 versions of tests/others/installed.py, into BIN/../server_clients, once. Without the registries,
 python >= 3.10, or node, this prints why and ends with 77: CTest counts that as skipped.
-TROUPE_OTHERS=required fails instead.
+A script whose browser is not installed is left out with its reason. TROUPE_OTHERS=required fails instead.
 """
 import os
 import pathlib
@@ -26,7 +26,8 @@ import installed  # noqa: E402
 from recordings_test import GRAPHS, serve  # noqa: E402
 
 SCRIPTS = ["python_sdk.py", "python_thread_stream.py", "python_remote_graph.py", "python_quick_start.py",
-           "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs"]
+           "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs", "react.mjs"]
+NEEDS = {"react.mjs": "chromium"}  # a script -> the program of the system it runs
 QUICK_START_GRAPHS = ["agent=chat", "my-agent=chat"]  # the names there
 SCRIPT_S = 300
 
@@ -36,7 +37,7 @@ def command(script):
         return [str(installed.python()), "-B", "-W", "ignore::ResourceWarning", str(script)]
     # Modules are found from the folder of the script that imports them.
     beside_modules = installed.tools_folder / "node"
-    for part in HERE.glob("*.mjs"):
+    for part in (*HERE.glob("*.mjs"), *HERE.glob("*.jsx")):
         shutil.copyfile(part, beside_modules / part.name)
     return ["node", "--test-force-exit", "--experimental-websocket", "--no-warnings", str(beside_modules / script.name)]
 
@@ -76,7 +77,17 @@ def main():
     except installed.Missing as why:
         print(f"skipped: {why}", flush=True)
         return 1 if os.environ.get("TROUPE_OTHERS") == "required" else 77
-    results = [passes(script) for script in arguments or SCRIPTS]
+    required = os.environ.get("TROUPE_OTHERS") == "required"
+    results = []
+    for script in arguments or SCRIPTS:
+        needs = NEEDS.get(script)
+        if needs and not shutil.which(needs):
+            print(f"{script}: skipped: {needs} is not installed", flush=True)
+            results += [False] if required else []
+        else:
+            results.append(passes(script))
+    if not results:
+        return 77
     return 0 if all(results) else 1
 
 
