@@ -19,7 +19,7 @@ SETS = {
                         "@langchain/langgraph-sdk": "1.15.0",
                         "@langchain/react": "1.1.0",
                         "esbuild": "0.28.2",
-                        "puppeteer-core": "25.16.0",
+                        "puppeteer-core": "24.8.2",
                         "react": "19.3.1",
                         "react-dom": "19.3.1"}),
 }
