@@ -26,6 +26,7 @@ function show(stream, more) {
   window.shown = {
     values, isLoading, isThreadLoading, ...more,
     texts: messages.map(textOf),
+    ids: messages.map((message) => message.id),
     questions: stream.interrupts.map((one) => one.value?.question ?? one.when),
     error: stream.error ? String(stream.error.message ?? stream.error) : null,
   };

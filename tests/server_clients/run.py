@@ -30,6 +30,7 @@ SCRIPTS = ["python_sdk.py", "python_thread_stream.py", "python_remote_graph.py",
 # A script -> the program of the system it runs. react.mjs is run by name: only its first four cases were seen to pass.
 NEEDS = {"react.mjs": "chromium"}
 QUICK_START_GRAPHS = ["agent=chat", "my-agent=chat"]  # the names there
+MORE_GRAPHS = {"react.mjs": ["talk"]}
 SCRIPT_S = 300
 
 
@@ -47,7 +48,7 @@ def passes(script):
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_"))}
     with tempfile.TemporaryDirectory() as folder:
-        graphs = QUICK_START_GRAPHS if "quick_start" in script else GRAPHS
+        graphs = QUICK_START_GRAPHS if "quick_start" in script else [*GRAPHS, *MORE_GRAPHS.get(script, [])]
         server, url = serve(str(installed.bin_folder), folder + "/data", graphs)
         began = time.monotonic()
         try:
