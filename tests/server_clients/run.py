@@ -6,10 +6,12 @@ quick starts word for word, the clients of MCP and A2A, and React's hooks in a b
 
 BIN is the folder of the programs (build/release/bin). Each script runs against a server of its own: with
 the graphs of the recorded exchanges, or those of the quick starts. The clients are installed, in the
-versions of tests/others/installed.py, into BIN/../server_clients, once. Without the registries,
-python >= 3.10, or node, this prints why and ends with 77: CTest counts that as skipped.
-A script whose browser is not installed is left out with its reason. TROUPE_OTHERS=required fails instead.
+versions of tests/others/installed.py, into BIN/../server_clients, once; what the hooks need into
+BIN/../react_hooks. Without the registries, python >= 3.10, or node, this prints why and ends with 77: CTest
+counts that as skipped. React's hooks are skipped, with a reason, without chromium, which tools/setup does not
+install unless told to: `tools/setup chromium`. TROUPE_OTHERS=required fails instead.
 """
+import itertools
 import os
 import pathlib
 import shutil
@@ -26,9 +28,10 @@ import installed  # noqa: E402
 from recordings_test import GRAPHS, serve  # noqa: E402
 
 SCRIPTS = ["python_sdk.py", "python_thread_stream.py", "python_remote_graph.py", "python_quick_start.py",
-           "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs"]
-# A script -> the program of the system it runs. react.mjs is run by name: only its first four cases were seen to pass.
-NEEDS = {"react.mjs": "chromium"}
+           "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs", "react.mjs"]
+BROWSER = "chromium"  # a program, and the Debian package that has it
+OTHER_TOOLS = {"react.mjs": "react_hooks"}  # of installed.py
+PROGRAMS = ("bin/troupe", "lib/libserver_graphs.so")
 QUICK_START_GRAPHS = ["agent=chat", "my-agent=chat"]  # the names there
 MORE_GRAPHS = {"react.mjs": ["talk"]}
 SCRIPT_S = 300
@@ -74,23 +77,20 @@ def main():
         folder = pathlib.Path(arguments.pop(0))
     if arguments and pathlib.Path(arguments[0]).is_dir():
         arguments.pop(0)  # the source folder, which CTest gives to every script
-    try:
-        installed.prepare(folder.resolve(), "server_clients", ("bin/troupe", "lib/libserver_graphs.so"))
-    except installed.Missing as why:
-        print(f"skipped: {why}", flush=True)
-        return 1 if os.environ.get("TROUPE_OTHERS") == "required" else 77
-    required = os.environ.get("TROUPE_OTHERS") == "required"
-    results = []
-    for script in arguments or SCRIPTS:
-        needs = NEEDS.get(script)
-        if needs and not shutil.which(needs):
-            print(f"{script}: skipped: {needs} is not installed", flush=True)
-            results += [False] if required else []
+    results, skipped = [], []
+    for tools, scripts in itertools.groupby(arguments or SCRIPTS, lambda script: OTHER_TOOLS.get(script, "server_clients")):
+        try:
+            if tools == "react_hooks" and not shutil.which(BROWSER):
+                raise installed.Missing(f"{BROWSER} is not installed: tools/setup {BROWSER}")
+            installed.prepare(folder.resolve(), tools, PROGRAMS)
+        except installed.Missing as why:
+            print(f"{', '.join(scripts)}: skipped: {why}", flush=True)
+            skipped.append(tools)
         else:
-            results.append(passes(script))
-    if not results:
-        return 77
-    return 0 if all(results) else 1
+            results += [passes(script) for script in scripts]
+    if not all(results) or skipped and os.environ.get("TROUPE_OTHERS") == "required":
+        return 1
+    return 77 if "server_clients" in skipped or not results else 0
 
 
 if __name__ == "__main__":
