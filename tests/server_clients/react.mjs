@@ -63,7 +63,13 @@ for (const hook of ["legacy", "current"]) {
     await context.close();
     assert.deepEqual(broken, []);
   });
+  // The checkpoint before a message. The current hook (with the SDK 1.11.0 that it brings) knows that of the newest alone.
   const fork = (index) => hook === "legacy" ? `{ checkpoint: parents[${index}] }` : `{ forkFrom: parents[${index}] }`;
+  const forkAtFirst = async (page) => hook === "legacy" ? fork(0) : page.evaluate(`stream.client.threads.getHistory(new URL(location)
+    .searchParams.get("thread")).then((states) => {
+      const first = states.findLast((state) => state.values.messages?.length > 0);
+      return JSON.stringify({ forkFrom: first.parent_checkpoint.checkpoint_id });
+    })`);
 
   test("an answer is shown piece by piece, and a thread goes on", "chat", async (page) => {
     const first = page.url();
@@ -128,7 +134,7 @@ for (const hook of ["legacy", "current"]) {
     const answered = (more) => ended(page, `shown.texts.length === 2 && shown.texts[1] === "${ANSWER}" && parents[0] && parents[1] && (${more})`);
     await say(page, "hi");
     await answered("true");
-    await say(page, "hello", fork(0));
+    await say(page, "hello", await forkAtFirst(page));
     await answered(`shown.texts[0] === "hello"`);
     if (hook === "legacy") { // the current hook has no branches to choose from
       const options = (await shown(page)).branches[0];
