@@ -17,6 +17,13 @@ SETS = {
                        {"@langchain/core": "1.4.0",
                         "@langchain/langgraph": "1.7.3",
                         "@langchain/langgraph-sdk": "1.15.0"}),
+    "react_hooks": ([], {"@langchain/core": "1.4.0",
+                         "@langchain/langgraph-sdk": "1.15.0",
+                         "@langchain/react": "1.1.0",
+                         "esbuild": "0.28.2",
+                         "puppeteer-core": "24.8.2",
+                         "react": "19.3.1",
+                         "react-dom": "19.3.1"}),
 }
 OUR_PROGRAMS = ("bin/troupe", "bin/coder", "bin/ask", "bin/others_agents", "lib/libothers_graphs.so")
 PYTHON_AT_LEAST, NODE_AT_LEAST = (3, 10), 20
@@ -99,6 +106,7 @@ def prepare(folder, tools="others", programs=OUR_PROGRAMS):
             raise Missing("the tools are not installed, and TROUPE_OFFLINE is set")
         for name in ("venv", "node"):
             shutil.rmtree(tools_folder / name, ignore_errors=True)
-        _install_python(python_packages)
+        if python_packages:
+            _install_python(python_packages)
         _install_node(node_packages)
         mark.write_text(wanted)

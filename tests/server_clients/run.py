@@ -1,15 +1,17 @@
 #!/usr/bin/env python3
 """`troupe serve` under the official clients: the SDKs of Python and JavaScript, both RemoteGraphs, the
-quick starts word for word, and the clients of MCP and A2A.
+quick starts word for word, the clients of MCP and A2A, and React's hooks in a browser.
 
     tests/server_clients/run.py [BIN [SOURCE]] [SCRIPT…]
 
 BIN is the folder of the programs (build/release/bin). Each script runs against a server of its own: with
 the graphs of the recorded exchanges, or those of the quick starts. The clients are installed, in the
-versions of tests/others/installed.py, into BIN/../server_clients, once. Without the registries,
-python >= 3.10, or node, this prints why and ends with 77: CTest counts that as skipped.
-TROUPE_OTHERS=required fails instead.
+versions of tests/others/installed.py, into BIN/../server_clients, once; what the hooks need into
+BIN/../react_hooks. Without the registries, python >= 3.10, or node, this prints why and ends with 77: CTest
+counts that as skipped. React's hooks are skipped, with a reason, without chromium, which tools/setup does not
+install unless told to: `tools/setup chromium`. TROUPE_OTHERS=required fails instead.
 """
+import itertools
 import os
 import pathlib
 import shutil
@@ -26,8 +28,12 @@ import installed  # noqa: E402
 from recordings_test import GRAPHS, serve  # noqa: E402
 
 SCRIPTS = ["python_sdk.py", "python_thread_stream.py", "python_remote_graph.py", "python_quick_start.py",
-           "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs"]
+           "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs", "react.mjs"]
+BROWSER = "chromium"  # a program, and the Debian package that has it
+OTHER_TOOLS = {"react.mjs": "react_hooks"}  # of installed.py
+PROGRAMS = ("bin/troupe", "lib/libserver_graphs.so")
 QUICK_START_GRAPHS = ["agent=chat", "my-agent=chat"]  # the names there
+MORE_GRAPHS = {"react.mjs": ["talk"]}
 SCRIPT_S = 300
 
 
@@ -36,7 +42,7 @@ def command(script):
         return [str(installed.python()), "-B", "-W", "ignore::ResourceWarning", str(script)]
     # Modules are found from the folder of the script that imports them.
     beside_modules = installed.tools_folder / "node"
-    for part in HERE.glob("*.mjs"):
+    for part in (*HERE.glob("*.mjs"), *HERE.glob("*.jsx")):
         shutil.copyfile(part, beside_modules / part.name)
     return ["node", "--test-force-exit", "--experimental-websocket", "--no-warnings", str(beside_modules / script.name)]
 
@@ -45,7 +51,7 @@ def passes(script):
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_"))}
     with tempfile.TemporaryDirectory() as folder:
-        graphs = QUICK_START_GRAPHS if "quick_start" in script else GRAPHS
+        graphs = QUICK_START_GRAPHS if "quick_start" in script else [*GRAPHS, *MORE_GRAPHS.get(script, [])]
         server, url = serve(str(installed.bin_folder), folder + "/data", graphs)
         began = time.monotonic()
         try:
@@ -71,13 +77,20 @@ def main():
         folder = pathlib.Path(arguments.pop(0))
     if arguments and pathlib.Path(arguments[0]).is_dir():
         arguments.pop(0)  # the source folder, which CTest gives to every script
-    try:
-        installed.prepare(folder.resolve(), "server_clients", ("bin/troupe", "lib/libserver_graphs.so"))
-    except installed.Missing as why:
-        print(f"skipped: {why}", flush=True)
-        return 1 if os.environ.get("TROUPE_OTHERS") == "required" else 77
-    results = [passes(script) for script in arguments or SCRIPTS]
-    return 0 if all(results) else 1
+    results, skipped = [], []
+    for tools, scripts in itertools.groupby(arguments or SCRIPTS, lambda script: OTHER_TOOLS.get(script, "server_clients")):
+        try:
+            if tools == "react_hooks" and not shutil.which(BROWSER):
+                raise installed.Missing(f"{BROWSER} is not installed: tools/setup {BROWSER}")
+            installed.prepare(folder.resolve(), tools, PROGRAMS)
+        except installed.Missing as why:
+            print(f"{', '.join(scripts)}: skipped: {why}", flush=True)
+            skipped.append(tools)
+        else:
+            results += [passes(script) for script in scripts]
+    if not all(results) or skipped and os.environ.get("TROUPE_OTHERS") == "required":
+        return 1
+    return 77 if "server_clients" in skipped or not results else 0
 
 
 if __name__ == "__main__":

@@ -149,6 +149,19 @@ TROUPE_GRAPH(chat) {
   return g.compile({.name = "chat"});
 }
 
+// As chat, but each answer is a message of its own. No recorded exchange asks it.
+TROUPE_GRAPH(talk) {
+  state_graph<> g{{{"messages", add_messages}}};
+  g.add_node("model", [] {
+    auto answer = value::map({{"role", "assistant"}, {"content", "Hello there"}});
+    return state_update{
+      {"messages", value::list({value::extension(value_kind::message, std::move(answer))})}};
+  });
+  g.add_edge(START, "model");
+  g.add_edge("model", END);
+  return g.compile({.name = "talk"});
+}
+
 TROUPE_GRAPH(nested) {
   state_graph<> g{plain_schema()};
   g.add_node("outer", [] { return counted(1, "outer"); });
