@@ -54,8 +54,8 @@ std::set<std::string> questions_of(const rooms& with, const std::string& thread_
 run_record start_run(const rooms& with, const std::string& thread_id, value body) {
   body = body.with("if_not_exists", "create")
            .with("stream_subgraphs", true)
-           .with("stream_mode", value::list({"values", "updates", "messages-tuple", "custom",
-                                             "tasks", "tools", "checkpoints"}));
+           .with("stream_mode",
+                 value::list({"values", "updates", "messages-tuple", "custom", "tasks", "tools"}));
   auto request = read_run_request(body);
   with.hubs->at(thread_id); // sees the run from its beginning
   return with.runs.create(thread_id, request, assistant_of_run(with, request.assistant_id));

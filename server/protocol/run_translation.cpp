@@ -1,4 +1,4 @@
-// run_translation: lifecycles, checkpoints, values, messages in blocks, questions.
+// run_translation: lifecycles, values, messages in blocks, questions.
 #include "server/protocol/run_translation.hpp"
 
 #include "coordinator/sse_text.hpp"
@@ -61,15 +61,6 @@ value reasoning_block(const std::string& text) {
   return value::map({{"type", "reasoning"}, {"reasoning", text}});
 }
 
-// What names a checkpoint, of its part.
-value checkpoint_name(const value& part) {
-  auto out = value::map({{"id", part["config"]["configurable"]["checkpoint_id"]},
-                         {"step", part["metadata"]["step"]},
-                         {"source", part["metadata"]["source"]}});
-  const auto& parent = part["parent_config"]["configurable"]["checkpoint_id"];
-  return parent.is_string() ? out.with("parent_id", parent) : out;
-}
-
 constexpr std::int64_t text_index = 0;
 constexpr std::int64_t reasoning_index = 1;
 
@@ -100,7 +91,6 @@ void run_translation::close_namespace(const place& ns, const char* how, events& 
   auto found = open_.find(ns);
   if (found == open_.end())
     return;
-  release_values(ns, out);
   finish_message(ns, out);
   out.push_back({"lifecycle", ns, lifecycle(how, found->second)});
   open_.erase(found);
@@ -110,12 +100,14 @@ run_translation::events run_translation::part(const stream_part& part) {
   events out;
   if (part.mode != stream_mode::tasks)
     open_namespace(part.ns, out);
-  if (part.mode == stream_mode::checkpoints && held_.contains(part.ns))
-    out.push_back({"checkpoints", part.ns, checkpoint_name(part.data)});
-  release_values(part.ns, out);
   switch (part.mode) {
     case stream_mode::messages: message_part(part, out); break;
-    case stream_mode::values: values_part(part, out); break;
+    case stream_mode::values:
+      finish_message(part.ns, out);
+      if (part.data.is_map())
+        ask(part.ns, part.data["__interrupt__"], out);
+      out.push_back({"values", part.ns, state_without_questions(part.data)});
+      break;
     case stream_mode::updates:
       finish_message(part.ns, out);
       ask(part.ns, part.data["__interrupt__"], out);
@@ -132,22 +124,6 @@ run_translation::events run_translation::part(const stream_part& part) {
     default: break;
   }
   return out;
-}
-
-// The state with which a run asks has no checkpoint of its own.
-void run_translation::values_part(const stream_part& part, events& out) {
-  finish_message(part.ns, out);
-  const bool asks = part.data.is_map() && part.data.contains("__interrupt__");
-  if (asks)
-    ask(part.ns, part.data["__interrupt__"], out);
-  held_.emplace(part.ns, part.data);
-  if (asks || !tells_checkpoints_)
-    release_values(part.ns, out);
-}
-
-void run_translation::release_values(const place& ns, events& out) {
-  if (auto held = held_.extract(ns))
-    out.push_back({"values", ns, state_without_questions(held.mapped())});
 }
 
 void run_translation::ask(const place& ns, const value& questions, events& out) {
@@ -221,8 +197,6 @@ run_translation::events run_translation::ended(const run_outcome& outcome) {
                                                                              : "completed";
   while (!open_.empty())
     close_namespace(place{open_.rbegin()->first}, how, out);
-  while (!held_.empty())
-    release_values(place{held_.begin()->first}, out);
   while (!messages_.empty())
     finish_message(place{messages_.begin()->first}, out);
   auto data = lifecycle(how, graph_name_);

@@ -12,8 +12,8 @@
 namespace troupe::server {
 
 /// An event without its number and time.
-/// Shape:  `method`: lifecycle, checkpoints, values, messages, input.requested or tools. `ns`:
-///         namespaces from the root.
+/// Shape:  `method`: lifecycle, values, messages, input.requested or tools. `ns`: namespaces from
+///         the root.
 struct protocol_event {
   std::string method;
   std::vector<std::string> ns;
@@ -24,16 +24,12 @@ struct protocol_event {
 std::string_view channel_of(const protocol_event& event) noexcept;
 
 /// Translates one run.
-/// Order:  the root's lifecycle event `running` comes first, its end last. A checkpoint comes just
-///         before its values, which are held until its part is there, or another one.
-/// Source: @langchain/protocol. The channels updates, custom and tasks get no events, as in the
-///         server of Python; checkpoints do, as in that of JavaScript: React's hook forks there.
+/// Order:  the root's lifecycle event `running` comes first, its end last.
+/// Source: @langchain/protocol, as langgraph-api sends it: lifecycle, values, messages, input and
+///         tools; no events of other channels.
 class run_translation {
 public:
-  /// `tells_checkpoints`: the run has parts of the mode checkpoints, so that values wait for them.
-  explicit run_translation(std::string graph_name, bool tells_checkpoints = false)
-    : graph_name_{std::move(graph_name)},
-      tells_checkpoints_{tells_checkpoints} {}
+  explicit run_translation(std::string graph_name) : graph_name_{std::move(graph_name)} {}
 
   using events = std::vector<protocol_event>;
   events began();
@@ -57,12 +53,8 @@ private:
   void message_part(const stream_part& part, events& out);
   void finish_message(const place& ns, events& out);
   void ask(const place& ns, const value& questions, events& out);
-  void values_part(const stream_part& part, events& out);
-  void release_values(const place& ns, events& out);
 
   std::string graph_name_;
-  bool tells_checkpoints_;
-  std::map<place, value> held_;            // data of values without their checkpoint
   std::map<place, std::string> open_;      // nested graphs, with their names
   std::map<place, open_message> messages_; // that came in pieces and are not whole yet
   std::set<std::string> asked_;            // ids of questions

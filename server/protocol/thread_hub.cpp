@@ -2,22 +2,12 @@
 #include "server/protocol/thread_hub.hpp"
 
 #include "graph/plain_json.hpp"
-#include "server/rules/run_request.hpp"
 
 #include <troupe/server/limits.hpp>
 
 #include <algorithm>
 
 namespace troupe::server {
-
-namespace {
-
-bool tells_checkpoints(const run_record& run) {
-  auto modes = wire_modes(run.kwargs);
-  return std::ranges::find(modes, "checkpoints") != modes.end();
-}
-
-} // namespace
 
 bool wants(const subscription& what, const protocol_event& event) {
   auto channel = channel_of(event);
@@ -98,8 +88,7 @@ thread_observer thread_hub::observer(std::weak_ptr<thread_hub> self) {
                 return;
               {
                 std::lock_guard lock{hub->mutex_};
-                hub->runs_.insert_or_assign(run.run_id,
-                                            run_translation{run.graph_id, tells_checkpoints(run)});
+                hub->runs_.insert_or_assign(run.run_id, run_translation{run.graph_id});
               }
               if (auto events = hub->translate(run.run_id, [](auto& t) { return t.began(); }))
                 hub->add(std::move(*events));

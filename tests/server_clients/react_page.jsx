@@ -2,7 +2,7 @@
 //
 // ?hook=legacy|current&api=URL&graph=NAME; the thread is kept in the address, so that a reload finds it.
 import { useStream as useLegacy } from "@langchain/langgraph-sdk/react";
-import { useMessageMetadata, useStream as useCurrent } from "@langchain/react";
+import { useStream as useCurrent } from "@langchain/react";
 import { useState } from "react";
 import { createRoot } from "react-dom/client";
 
@@ -42,9 +42,7 @@ function Legacy() {
 }
 
 function Current() {
-  const stream = useCurrent(useOptions());
-  window.parents = [0, 1].map((index) => useMessageMetadata(stream, stream.messages[index]?.id)?.parentCheckpointId);
-  return show(stream, {});
+  return show(useCurrent(useOptions()), {});
 }
 
 window.seen = [];
