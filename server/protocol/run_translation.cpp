@@ -61,7 +61,7 @@ value reasoning_block(const std::string& text) {
   return value::map({{"type", "reasoning"}, {"reasoning", text}});
 }
 
-// What names a checkpoint, of its part.
+// The names of a checkpoint and its parent, with its step.
 value checkpoint_name(const value& part) {
   auto out = value::map({{"id", part["config"]["configurable"]["checkpoint_id"]},
                          {"step", part["metadata"]["step"]},
