@@ -31,7 +31,8 @@ const pages = createServer((request, response) => {
 await new Promise((listening) => pages.listen(0, "127.0.0.1", listening));
 const browser = await puppeteer.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", headless: true,
-  args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"],
+  // A page that is kept for "back" keeps its streams, and a browser opens six connections to a server.
+  args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-features=BackForwardCache"],
 });
 after(async () => {
   await browser.close();
