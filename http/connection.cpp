@@ -456,7 +456,7 @@ std::size_t http_connection::write_at_once(std::string_view bytes) {
   return stream_.next_layer().write_some(asio::buffer(bytes), ignored);
 }
 
-// Of a stream.
+// For streams alone.
 void http_connection::note_sent() {
   sent_at_ = clock::now();
   if (!beat_.is_steady && !next_beat_)

@@ -312,7 +312,7 @@ BOOST_AUTO_TEST_CASE(tools_of_mcp_are_the_assistants_that_a_filter_lets_pass) {
   BOOST_TEST(ask_rpc(server, "/mcp", as_bob, "tools/list")["result"]["tools"].empty());
   auto call = value::map({{"name", "of_ann"}, {"arguments", value::map({{"n", 1}})}});
   auto answer = ask_rpc(server, "/mcp", as_ann, "tools/call", call);
-  BOOST_TEST(answer["result"]["isError"] == value(false));
+  BOOST_TEST(answer["result"]["content"][0]["text"] == value("{'n': 2}"));
   BOOST_TEST(ask_rpc(server, "/mcp", as_bob, "tools/call", call)["error"]["code"] == value(-32602));
   BOOST_TEST(ask_rpc(server, "/mcp", as_guest, "ping")["result"] == value::map());
   auto listing = R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})";
