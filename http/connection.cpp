@@ -35,7 +35,6 @@ http_connection::http_connection(const std::shared_ptr<http_listener::core>& of,
     load_{of->options.load},
     stream_{std::move(socket), std::move(tls)},
     patience_{of->io},
-    beat_timer_{of->io},
     buffer_{options_.header_bytes_max + limits::http_served_ahead_bytes_max + 2 * read_bytes_max} {
   error_code failed;
   auto peer = stream_.next_layer().remote_endpoint(failed);
@@ -280,7 +279,7 @@ void http_connection::close() {
   count(stage::ends);
   error_code ignored;
   patience_.cancel();
-  beat_timer_.cancel();
+  stop_beats();
   socket_.reset();
   auto& socket = stream_.next_layer();
   ignored = socket.shutdown(asio::ip::tcp::socket::shutdown_both, ignored);
@@ -363,8 +362,8 @@ void http_connection::begin(int status, const http_headers& headers, http_beat b
   enter(stage::streams);
   beat_ = std::move(beat);
   write(std::move(text));
-  if (beat_.is_steady)
-    beat_after();
+  if (beat_.is_steady && is_open())
+    beat_after(clock::now());
 }
 
 void http_connection::piece(const std::string& bytes) {
@@ -382,22 +381,37 @@ void http_connection::end() {
     return;
   enter(stage::ends);
   gone_ = {};
-  beat_timer_.cancel();
+  stop_beats();
   write(is_chunked_ && !is_head_ ? "0\r\n\r\n" : "");
 }
 
-void http_connection::beat_after() {
-  if (beat_.text.empty())
+// The wheel has a plain pointer to this: close() and end() take it out.
+void http_connection::beat_after(clock::time_point last) {
+  auto listener = listener_.lock();
+  if (beat_.text.empty() || !listener)
     return;
-  beat_timer_.expires_after(beat_.every);
-  beat_timer_.async_wait([weak = weak_from_this(), turn = turn_](error_code stopped) {
-    auto self = weak.lock();
-    if (stopped || !self || !self->is_streaming() || !self->is_open() || self->turn_ != turn)
-      return;
-    self->piece(self->beat_.text);
-    if (self->beat_.is_steady)
-      self->beat_after();
-  });
+  stop_beats();
+  next_beat_ = listener->beats.add(next_beat(last, beat_.every), [this] { beat(); });
+}
+
+void http_connection::stop_beats() {
+  auto listener = listener_.lock();
+  if (auto place = std::exchange(next_beat_, std::nullopt); place && listener)
+    listener->beats.remove(*place);
+}
+
+// A beat that only breaks a silence waits again when bytes left since it was set.
+void http_connection::beat() {
+  auto self = shared_from_this(); // a write that fails closes it
+  next_beat_.reset();
+  auto now = clock::now();
+  bool is_sent = unsent_.empty();
+  if (bool is_early = is_sent && sent_at_ + beat_.every > now; !beat_.is_steady && is_early)
+    return beat_after(sent_at_);
+  if (beat_.is_steady || is_sent)
+    piece(beat_.text);
+  if (is_open())
+    beat_after(now);
 }
 
 void http_connection::upgrade(http_socket_handler handler, const http_headers& headers) {
@@ -420,10 +434,33 @@ void http_connection::upgrade(http_socket_handler handler, const http_headers& h
 void http_connection::write(std::string bytes) {
   if (is_streaming() && unsent_bytes_ + bytes.size() > options_.unsent_bytes_max)
     return close(); // the peer does not read
+  if (is_streaming() && unsent_.empty()) {
+    sent_ = write_at_once(bytes);
+    if (sent_ == bytes.size()) {
+      sent_ = 0;
+      return note_sent();
+    }
+  }
   unsent_bytes_ += bytes.size();
   unsent_.push_back(std::move(bytes));
   if (unsent_.size() == 1)
     write_next();
+}
+
+// The bytes that the system takes without waiting. Most pieces of a stream fit into its buffer:
+// they need no time-out and no handler. A failure shows itself again in the write that follows.
+std::size_t http_connection::write_at_once(std::string_view bytes) {
+  if (stream_.is_secure() || bytes.empty())
+    return 0;
+  error_code ignored;
+  return stream_.next_layer().write_some(asio::buffer(bytes), ignored);
+}
+
+// For streams alone.
+void http_connection::note_sent() {
+  sent_at_ = clock::now();
+  if (!beat_.is_steady && !next_beat_)
+    beat_after(sent_at_);
 }
 
 void http_connection::write_next() {
@@ -451,8 +488,8 @@ void http_connection::take_written(std::size_t count, error_code failed) {
     return pass_over(failed);
   }
   expect_nothing();
-  if (state_ == stage::streams && !beat_.is_steady)
-    beat_after();
+  if (state_ == stage::streams)
+    note_sent();
   else if (state_ == stage::ends)
     keeps_ && !is_draining() ? read_head() : finish();
 }

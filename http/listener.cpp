@@ -2,6 +2,11 @@
 #include "http/listener_core.hpp"
 #include "http/web_socket.hpp"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <utility>
@@ -11,6 +16,27 @@ namespace troupe {
 namespace asio = boost::asio;
 using tcp = asio::ip::tcp;
 using boost::system::error_code;
+
+namespace {
+
+// The system ends a connection whose peer vanished without a word: one that acknowledges neither
+// bytes nor, while no bytes are sent, probes. The time-out for bytes covers the probes, too.
+void bound_silence(int socket, std::chrono::milliseconds timeout) {
+  if (timeout.count() <= 0)
+    return;
+  auto set = [socket](int level, int option, int number) {
+    ::setsockopt(socket, level, option, &number, sizeof number); // a refusal leaves the defaults
+  };
+  constexpr int probes = 3;
+  auto seconds = static_cast<int>(std::chrono::ceil<std::chrono::seconds>(timeout).count());
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(timeout.count()));
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, seconds / 2));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, seconds / 2 / probes));
+  set(IPPROTO_TCP, TCP_KEEPCNT, probes);
+}
+
+} // namespace
 
 // ---- the listener ---------------------------------------------------------------------------
 
@@ -28,6 +54,8 @@ void http_listener::core::accept() {
     }
     error_code ignored;
     ignored = socket.set_option(tcp::no_delay{true}, ignored);
+    ignored = socket.non_blocking(true, ignored); // pieces of streams are written at once
+    bound_silence(socket.native_handle(), options.peer_timeout);
     auto context = tls ? tls->get(tls_context::clock::now(), options.report) : nullptr;
     auto one = std::make_shared<http_connection>(shared_from_this(), std::move(socket),
                                                  std::move(context));

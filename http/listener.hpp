@@ -145,6 +145,9 @@ struct http_listener_options {
   std::chrono::milliseconds read_timeout = limits::http_served_read_timeout;
   /// For a write while the peer takes no bytes; then the connection is closed.
   std::chrono::milliseconds write_timeout = limits::http_served_write_timeout;
+  /// Without a sign of the peer's system for this long, the connection is closed; 0: the system
+  /// decides, after many minutes.
+  std::chrono::milliseconds peer_timeout{0};
   /// Bytes of a stream that the peer has not taken; above, the connection is closed.
   std::size_t unsent_bytes_max = limits::http_served_unsent_bytes_max;
   /// The longest silence of a stream; then `quiet` is sent.

@@ -9,6 +9,7 @@
 //    its failure shows that the peer is gone.
 #pragma once
 
+#include "http/beat_wheel.hpp"
 #include "http/listener.hpp"
 #include "http/served_stream.hpp"
 #include "http/tls_context.hpp"
@@ -56,6 +57,7 @@ struct http_listener::core : std::enable_shared_from_this<core> {
   boost::asio::ip::tcp::acceptor acceptor{io};
   boost::asio::ip::tcp::endpoint at; // the address it listens at
   boost::asio::steady_timer retry{io};
+  beat_wheel beats{io};
   std::optional<tls_context> tls;
   std::set<std::shared_ptr<http_connection>> open;
   bool is_full = false; // accepts again when a connection ends
@@ -161,7 +163,11 @@ private:
   void pass_over(boost::system::error_code failed);
   void watch();
   void finish();
-  void beat_after();
+  void beat_after(clock::time_point last);
+  void beat();
+  void stop_beats();
+  std::size_t write_at_once(std::string_view bytes);
+  void note_sent();
   void say_status(int status);
   void count(stage next);
   void enter(stage next);
@@ -177,7 +183,6 @@ private:
   served_stream stream_;
   std::string peer_;
   boost::asio::steady_timer patience_; // for the request, or for the write
-  boost::asio::steady_timer beat_timer_;
   boost::beast::flat_buffer buffer_;
   std::optional<served_parser> parser_;
   http_asked asked_;
@@ -193,6 +198,8 @@ private:
   std::size_t searched_ = 0; // bytes of the buffer without a head's end
   // of the answer
   http_beat beat_;
+  std::optional<beat_wheel::place> next_beat_;
+  clock::time_point sent_at_ = {}; // when the peer's system had all bytes
   http_headers more_;
   std::function<void(int)> answered_;
   std::function<void()> gone_;

@@ -1,5 +1,6 @@
 // a2a: assistants as agents of A2A: their cards, messages and tasks.
 #include "graph/plain_json.hpp"
+#include "server/api/filtered_routes.hpp"
 #include "server/api/kept_events.hpp"
 #include "server/api/rooms.hpp"
 #include "server/api/rpc_answer.hpp"
@@ -33,18 +34,15 @@ struct known_agent {
   compiled_graph graph;
 };
 
-// Agents are known by ids alone, as their cards have them.
-known_agent agent_at(const rooms& with, const std::string& assistant_id) {
-  auto failed = [&](const std::string& why) {
-    return a2a_problem{a2a_code::wrong_params,
-                       "Failed to get assistant '" + assistant_id + "': " + why};
-  };
-  if (!read_uuid(assistant_id))
-    throw failed("Invalid assistant ID: must be a UUID");
-  auto found = find_assistant(with, assistant_id);
+// The agent of an assistant's id, or of a graph's name. One that the filter hides is unknown.
+known_agent agent_at(const rooms& with, const std::string& given, const value& filter) {
+  auto found = find_assistant(with, given);
+  if (found && !fits_filter(filter, found->metadata))
+    found.reset();
   auto graph = found ? with.graphs.find(found->graph_id) : std::nullopt;
   if (!graph)
-    throw failed("it is not known");
+    throw a2a_problem{a2a_code::wrong_params,
+                      "Failed to get assistant '" + given + "': it is not known"};
   return {std::move(*found), graph->graph()};
 }
 
@@ -67,9 +65,9 @@ std::string url_of_server(const api_call& call) {
   return std::string{is_secure ? "https://" : "http://"}.append(host);
 }
 
-http_whole card_at(const rooms& with, const api_call& call, const std::string& assistant_id) {
+http_whole card_at(const rooms& with, const api_call& call, const std::string& given) {
   try {
-    auto agent = agent_at(with, assistant_id);
+    auto agent = agent_at(with, given, call.filter);
     auto url = url_of_server(call) + "/a2a/" + agent.assistant.assistant_id;
     return json_answer(agent_card(agent.assistant, agent.graph.input_jsonschema(), url));
   } catch (const a2a_problem& no) {
@@ -184,11 +182,15 @@ bool waits_for_answer(const rooms& with, const known_agent& agent, const std::st
 // A message to a run that asked is the answer to its question.
 run_record begin_task(const a2a_call& with, a2a_message& message, value stream_mode,
                       kept_events& events) {
-  auto agent = agent_at(with.with, with.call.parameters[0]);
+  auto agent = agent_at(with.with, with.call.parameters[0],
+                        with.call.filter_for({"assistants", "read"}));
   if (message.thread_id.empty())
     message.thread_id = with.new_name();
+  else if (!may_see_thread(with.with, message.thread_id, with.call.filter))
+    throw a2a_problem{a2a_code::wrong_params, "Context not found: " + message.thread_id};
   auto body = value::map({{"assistant_id", agent.assistant.assistant_id},
                           {"if_not_exists", "create"},
+                          {"metadata", with_filter(with.call.filter, value::map())},
                           {"stream_mode", std::move(stream_mode)}});
   if (waits_for_answer(with.with, agent, message.thread_id))
     body = body.with("command", value::map({{"resume", answer_of_message(message)}}));
@@ -293,7 +295,9 @@ stored_task known_task(const a2a_call& with) {
     throw a2a_problem{a2a_code::wrong_params, "id: the task's id is missing"};
   auto id = a2a_task_id::of(given.as_string());
   auto found = id ? stored_task_at(with.with, *id) : std::nullopt;
-  if (!found || found->run.assistant_id != with.call.parameters[0])
+  const auto& agent = with.call.parameters[0];
+  if (!found || found->run.assistant_id != (read_uuid(agent) ? agent : default_assistant_id(agent))
+      || !may_see_thread(with.with, id->thread_id, with.call.filter))
     throw a2a_problem{a2a_code::unknown_task, "Task not found: " + given.as<std::string>()};
   return std::move(*found);
 }

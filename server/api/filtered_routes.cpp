@@ -159,8 +159,9 @@ void check_new_id(const rooms& with, const route& at, const api_call& call, cons
 
 // The call under its filter; false when the answer is empty.
 bool take_filter(const rooms& with, const route& at, api_call& call) {
-  bool is_of_others = at.pattern.starts_with("/mcp") || at.pattern.starts_with("/a2a");
-  if (is_of_others || !resource_of(at.access.resource))
+  if (at.pattern.starts_with("/mcp") || at.pattern.starts_with("/a2a"))
+    return true; // their handlers find documents in the message
+  if (!resource_of(at.access.resource))
     throw std::runtime_error{"authorise: a filter has no effect on `"
                              + std::string{at.access.resource} + '`'};
   check_path(with, at, call);
@@ -187,6 +188,12 @@ bool take_filter(const rooms& with, const route& at, api_call& call) {
 }
 
 } // namespace
+
+bool may_see_thread(const rooms& with, const std::string& thread_id, const value& filter) {
+  const auto& threads = threads_resource();
+  return filter.is_null()
+         || may_see(with, threads, document_id_of(with, threads, thread_id), filter);
+}
 
 value filtered_command(const rooms& with, const value& filter, const std::string& thread_id,
                        const value& command) {

@@ -11,13 +11,14 @@
 namespace troupe::server {
 namespace {
 
-// The oldest assistants come first, so that new ones do not take their names.
-std::vector<assistant_tool> all_tools(const rooms& with) {
-  auto page = with.documents
-                ->search({.kind = document_kind::assistant,
-                          .order_by = "created_at",
-                          .limit = limits::mcp_tools_max})
-                .value();
+// Those that the caller may see. The oldest assistants come first, so that new ones do not take
+// their names.
+std::vector<assistant_tool> seen_tools(const rooms& with, const api_call& call) {
+  document_query query{
+    .kind = document_kind::assistant, .order_by = "created_at", .limit = limits::mcp_tools_max};
+  if (auto filter = call.filter_for({"assistants", "search"}); !filter.is_null())
+    query.contains = value::map({{"metadata", filter_as_metadata(filter)}});
+  auto page = with.documents->search(query).value();
   std::vector<assistant_and_graph> all;
   for (const auto& one : page.documents) {
     auto assistant = assistant_record::of(one.body);
@@ -53,8 +54,10 @@ std::optional<http_whole> refused_by_headers(const http_asked& request) {
 void begin_call(const rooms& with, const api_call& call, const http_responder& to,
                 const std::shared_ptr<mcp_server_session>& session, const assistant_tool& tool,
                 const mcp_served_call& asked) {
-  auto request = read_run_request(value::map({{"assistant_id", tool.assistant.assistant_id},
-                                              {"input", input_of_call(tool, asked.arguments)}}));
+  auto request =
+    read_run_request(value::map({{"assistant_id", tool.assistant.assistant_id},
+                                 {"input", input_of_call(tool, asked.arguments)},
+                                 {"metadata", with_filter(call.filter, value::map())}}));
   auto events = std::make_shared<kept_events>();
   with.runs.create({}, request, tool.assistant, [&](event_log& log) { events->watch(log); });
   auto answer = std::make_shared<rpc_answer>(call, to);
@@ -74,7 +77,7 @@ void post_mcp(const rooms& with, const api_call& call, const http_responder& to)
     return to.send(mcp_error(400, "Invalid JSON"));
   const auto& method = (*message)["method"];
   bool needs_tools = method.is_string() && method.as_string().starts_with("tools/");
-  auto tools = needs_tools ? all_tools(with) : std::vector<assistant_tool>{};
+  auto tools = needs_tools ? seen_tools(with, call) : std::vector<assistant_tool>{};
   auto session = std::make_shared<mcp_server_session>(listing_of_tools(tools));
   auto heard = session->hear(call.request.body);
   if (heard.call)

@@ -1,16 +1,13 @@
-// thread_protocol: commands and events of threads, which current React hooks speak, and the stream
-// of all runs of a thread.
+// thread_protocol: commands and events of threads, which current React hooks speak.
 #include "graph/plain_json.hpp"
 #include "server/api/filtered_routes.hpp"
 #include "server/api/rooms.hpp"
-#include "server/api/run_answers.hpp"
+#include "server/api/thread_stream.hpp"
 #include "server/edge/events.hpp"
 #include "server/protocol/thread_hub.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/state_forms.hpp"
 
-#include <algorithm>
-#include <iterator>
 #include <set>
 
 namespace troupe::server {
@@ -69,7 +66,11 @@ value run_start(const rooms& with, const std::string& thread_id, const value& id
                           {"config", params["config"]},
                           {"metadata", params["metadata"]},
                           {"multitask_strategy", params["multitaskStrategy"]}});
-  if (!questions_of(with, thread_id).empty() && !params["input"].is_null())
+  // The run that asks may not have ended, so that its state lacks the question. The answer waits.
+  bool is_answer = !params["input"].is_null()
+                   && (!questions_of(with, thread_id).empty()
+                       || with.hubs->at(thread_id)->take_questions());
+  if (is_answer)
     body = body.with("command", value::map({{"resume", params["input"]}}));
   else
     body = body.with("input", params["input"]);
@@ -309,44 +310,6 @@ void open_socket(const rooms& with, const api_call& call, const http_responder& 
                   session->socket.reset();
                   dropped.swap(session->subscriptions);
                 }});
-}
-
-// ---- all runs of a thread as one stream
-
-void stream_thread(const rooms& with, const api_call& call, const http_responder& to) {
-  auto thread = thread_at(with, call.parameters[0]).thread;
-  auto modes = call.query.list("stream_modes");
-  for (const auto& mode : modes)
-    if (mode != "run_modes" && mode != "lifecycle" && mode != "state_update")
-      throw refusal{422,
-                    "stream_modes: \"" + mode + "\" is not run_modes, lifecycle or state_update"};
-  // The SDKs' name of it. The recorded server ignores it, so an unknown mode is not refused.
-  std::ranges::copy(call.query.list("stream_mode"), std::back_inserter(modes));
-  const bool only_lifecycle = !modes.empty() && std::ranges::all_of(modes, [](const auto& mode) {
-    return mode == "lifecycle";
-  });
-  auto out = std::make_shared<event_writer>(to, http_headers{{"X-Accel-Buffering", "no"}});
-  auto held = std::make_shared<held_reading>();
-  auto counter = std::make_shared<std::atomic<std::uint64_t>>(0);
-  auto id = [counter, &with] {
-    return std::to_string(with.runs.now() / 1000) + '-' + std::to_string((*counter)++);
-  };
-  out->when_gone([held] { held->drop(); });
-  held->hold(with.runs.observe(
-    thread.thread_id, {.began = {},
-                       .part = {},
-                       .event =
-                         [out, id, only_lifecycle](const run_record&, const run_event& event) {
-                           if (!only_lifecycle || event.name == "metadata")
-                             out->event(event.name, event.data, id());
-                         },
-                       .ended =
-                         [out, id](const run_outcome& outcome) {
-                           out->event("metadata",
-                                      to_plain_json(value::map(
-                                        {{"status", "run_done"}, {"run_id", outcome.run.run_id}})),
-                                      id());
-                         }}));
 }
 
 } // namespace

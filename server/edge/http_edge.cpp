@@ -118,6 +118,7 @@ private:
   void run(const route& found, api_call call, const http_responder& to);
   void authenticate(const route& found, api_call& call);
   void authorise(const route& found, api_call& call) const;
+  value filter_of(const caller& who, const access& what, const value& body) const;
   void check_rate(const std::string& who);
   void log_failure(const api_call& call, const std::string& why) const {
     options_.log("request " + call.request_id + ": " + call.request.method + ' '
@@ -233,12 +234,19 @@ void http_edge::state::authorise(const route& found, api_call& call) const {
   if (!options_.authorise || found.is_public)
     return;
   auto body = asked_members(found, call);
-  auto verdict = options_.authorise(access_question{call.who, found.access, body});
+  call.filter = filter_of(call.who, found.access, body);
+  call.ask = [this, who = call.who, body](const access& what) {
+    return filter_of(who, what, body);
+  };
+}
+
+value http_edge::state::filter_of(const caller& who, const access& what, const value& body) const {
+  auto verdict = options_.authorise(access_question{who, what, body});
   if (!verdict.is_allowed)
     throw refusal{403, "Forbidden"};
   if (auto problem = filter_problem(verdict.filter); !problem.empty())
     throw std::runtime_error{"authorise: " + problem};
-  call.filter = std::move(verdict.filter);
+  return std::move(verdict.filter);
 }
 
 http_edge::http_edge(edge_options options, router routes)

@@ -24,7 +24,8 @@ using authenticator = std::function<result<caller>(const http_asked& head)>;
 struct edge_options {
   http_listener_options listen{.body_bytes_max = limits::server_body_bytes_max,
                                .connections_max = limits::server_connections_max,
-                               .turned_away_max = limits::server_turned_away_max};
+                               .turned_away_max = limits::server_turned_away_max,
+                               .peer_timeout = limits::server_peer_timeout};
   cors_options cors{};
   /// By caller, or by address for callers without an identity. Off by default.
   rate_options rate{};

@@ -25,6 +25,12 @@ struct api_call {
   /// From the authoriser, or null. A handler applies it to metadata: with_filter() when it makes
   /// something, fits_filter() when it reads or changes something (else 404).
   value filter = {};
+  /// Asks the authoriser for what a call touches besides its route's access; empty without one.
+  std::function<value(const access& what)> ask = {};
+
+  /// The filter for a further resource that the call touches, or null. During the handler alone.
+  /// Errors: throws refusal{403} when the authoriser refuses.
+  value filter_for(const access& what) const { return ask ? ask(what) : value{}; }
 };
 
 /// Answers a call by its responder, now or later. It may throw: refusal, or troupe::error, which

@@ -39,6 +39,12 @@ public:
   bool take_question(const std::string& interrupt_id) {
     return asked_.contains(interrupt_id) && taken_.insert(interrupt_id).second;
   }
+  /// Takes all questions that the run asked. Whether one was left.
+  bool take_questions() {
+    auto before = taken_.size();
+    taken_.insert(asked_.begin(), asked_.end());
+    return taken_.size() > before;
+  }
 
 private:
   using place = std::vector<std::string>;

@@ -57,6 +57,11 @@ bool thread_hub::take_question(const std::string& interrupt_id) {
                              [&](auto& run) { return run.second.take_question(interrupt_id); });
 }
 
+bool thread_hub::take_questions() {
+  std::lock_guard lock{mutex_};
+  return std::ranges::any_of(runs_, [](auto& run) { return run.second.take_questions(); });
+}
+
 void thread_hub::add(run_translation::events events) {
   std::lock_guard lock{mutex_};
   for (auto& event : events) {

@@ -51,6 +51,8 @@ public:
 
   /// Whether a run that has not ended asked this question, for the first caller alone.
   bool take_question(const std::string& interrupt_id);
+  /// Takes all questions of a run that has not ended. Whether there was one.
+  bool take_questions();
 
   thread_observer observer(std::weak_ptr<thread_hub> self);
 

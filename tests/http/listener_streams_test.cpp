@@ -176,6 +176,22 @@ BOOST_AUTO_TEST_CASE(a_steady_beat_comes_between_pieces_that_follow_each_other) 
   client.hear("0\r\n\r\n");
 }
 
+BOOST_AUTO_TEST_CASE(pieces_that_the_system_does_not_take_at_once_arrive_whole_and_in_order) {
+  waiting_server server;
+  raw_client client{server.port()};
+  client.say(get_request);
+  auto to = server.next().second;
+  to.start(200, {});
+  client.hear("\r\n\r\n");
+  constexpr std::size_t bytes = 1u << 20; // more than the buffers of both sockets
+  for (char c : {'a', 'b', 'c', 'd', 'e', 'f'})
+    to.piece(std::string(bytes, c));
+  to.end();
+  for (char c : {'a', 'b', 'c', 'd', 'e', 'f'})
+    client.hear("100000\r\n" + std::string(bytes, c) + "\r\n");
+  client.hear("0\r\n\r\n");
+}
+
 BOOST_AUTO_TEST_CASE(a_request_that_came_before_the_last_answer_is_answered) {
   waiting_server server;
   raw_client client{server.port()};

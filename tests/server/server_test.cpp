@@ -88,6 +88,36 @@ server_options owned_options() {
 constexpr const char* as_ann = "x-user: ann\r\n";
 constexpr const char* as_bob = "x-user: bob\r\n";
 
+// As owned_options(), and assistants have owners, too.
+server_options all_owned_options() {
+  auto out = owned_options();
+  out.authorise = [](const access_question& asked) -> access_verdict {
+    return {.is_allowed = asked.who.identity != "guest" || asked.what.resource == "threads",
+            .filter = value::map({{"owner", asked.who.identity}})};
+  };
+  return out;
+}
+
+constexpr const char* as_guest = "x-user: guest\r\n";
+
+// A message of JSON-RPC to MCP or an agent of A2A.
+value ask_rpc(const agent_server& server, const std::string& path, const std::string& as,
+              const std::string& method, const value& params = value::map()) {
+  auto body = value::map({{"jsonrpc", "2.0"}, {"id", 1}, {"method", method}, {"params", params}});
+  auto answer = ask(server, "POST", path, as, to_json(body));
+  BOOST_TEST(answer.status == 200);
+  return answer.body;
+}
+
+// Data for the graph that adds.
+value sent_number(const value& more = value::map()) {
+  auto part = value::map({{"kind", "data"}, {"data", value::map({{"n", 1}})}});
+  auto message = value::map({{"role", "user"}, {"messageId", "m"}, {"parts", value::list({part})}});
+  for (const auto& e : more.entries())
+    message = message.with(e.key(), e.val);
+  return value::map({{"message", message}});
+}
+
 std::string text_of_member(const value& body, std::string_view name) {
   BOOST_REQUIRE(body[name].is_string());
   return std::string{body[name].as_string()};
@@ -270,6 +300,58 @@ BOOST_AUTO_TEST_CASE(a_socket_obeys_the_filter_at_each_command) {
   BOOST_TEST(bob.hear(R"("id":1)").find("permission_denied") != std::string::npos);
   raw_client late{server.port()};
   BOOST_TEST(open_as(late, as_bob) == "404");
+}
+
+BOOST_AUTO_TEST_CASE(tools_of_mcp_are_the_assistants_that_a_filter_lets_pass) {
+  agent_server server{all_owned_options()};
+  BOOST_TEST(ask_rpc(server, "/mcp", as_ann, "tools/list")["result"]["tools"].empty());
+  ask(server, "POST", "/assistants", as_ann, R"({"graph_id":"adder","name":"of_ann"})");
+  auto hers = ask_rpc(server, "/mcp", as_ann, "tools/list")["result"]["tools"];
+  BOOST_REQUIRE(hers.size() == 1u);
+  BOOST_TEST(hers[0]["name"] == value("of_ann"));
+  BOOST_TEST(ask_rpc(server, "/mcp", as_bob, "tools/list")["result"]["tools"].empty());
+  auto call = value::map({{"name", "of_ann"}, {"arguments", value::map({{"n", 1}})}});
+  auto answer = ask_rpc(server, "/mcp", as_ann, "tools/call", call);
+  BOOST_TEST(answer["result"]["content"][0]["text"] == value("{'n': 2}"));
+  BOOST_TEST(ask_rpc(server, "/mcp", as_bob, "tools/call", call)["error"]["code"] == value(-32602));
+  BOOST_TEST(ask_rpc(server, "/mcp", as_guest, "ping")["result"] == value::map());
+  auto listing = R"({"jsonrpc":"2.0","id":1,"method":"tools/list"})";
+  BOOST_TEST(ask(server, "POST", "/mcp", as_guest, listing).status == 403);
+}
+
+BOOST_AUTO_TEST_CASE(agents_of_a2a_are_the_assistants_that_a_filter_lets_pass) {
+  agent_server server{all_owned_options()};
+  auto made = ask(server, "POST", "/assistants", as_ann, R"({"graph_id":"adder"})");
+  auto id = text_of_member(made.body, "assistant_id");
+  auto root = "/.well-known/agent-card.json?assistant_id=" + id;
+  for (const auto& card : {"/a2a/" + id + "/.well-known/agent-card.json", root}) {
+    BOOST_TEST(ask(server, "GET", card, as_ann).status == 200);
+    BOOST_TEST(ask(server, "GET", card, as_bob).status == 400);
+  }
+  auto sent = ask_rpc(server, "/a2a/" + id, as_ann, "message/send", sent_number());
+  BOOST_TEST(sent["result"]["status"]["state"] == value("completed"));
+  BOOST_TEST(ask_rpc(server, "/a2a/" + id, as_bob, "message/send", sent_number())["error"]["code"]
+             == value(-32602));
+}
+
+BOOST_AUTO_TEST_CASE(tasks_of_a2a_are_their_senders_own) {
+  agent_server server{owned_options()};
+  const std::string agent = "/a2a/adder";
+  auto task = ask_rpc(server, agent, as_ann, "message/send", sent_number())["result"];
+  BOOST_TEST(task["status"]["state"] == value("completed"));
+  auto context = text_of_member(task, "contextId");
+  BOOST_TEST(ask(server, "GET", "/threads/" + context, as_ann).status == 200);
+  BOOST_TEST(ask(server, "GET", "/threads/" + context, as_bob).status == 404);
+  auto by_id = value::map({{"id", task["id"]}});
+  BOOST_TEST(ask_rpc(server, agent, as_ann, "tasks/get", by_id)["result"]["id"] == task["id"]);
+  for (const char* method : {"tasks/get", "tasks/cancel", "tasks/resubscribe"})
+    BOOST_TEST(ask_rpc(server, agent, as_bob, method, by_id)["error"]["code"] == value(-32001),
+               method);
+  auto same = sent_number(value::map({{"contextId", context}}));
+  BOOST_TEST(ask_rpc(server, agent, as_bob, "message/send", same)["error"]["code"]
+             == value(-32602));
+  BOOST_TEST(ask_rpc(server, agent, as_ann, "message/send", same)["result"]["contextId"]
+             == value(context));
 }
 
 BOOST_AUTO_TEST_CASE(an_authoriser_sees_the_members_of_path_and_query) {

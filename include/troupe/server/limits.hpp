@@ -46,6 +46,8 @@ inline constexpr std::size_t server_queued_requests_max = 1024;
 inline constexpr std::size_t server_connections_max = 16'384; // at once; 503 above
 // Connections above server_connections_max that are answered at once; further ones wait.
 inline constexpr std::size_t server_turned_away_max = 64;
+// A peer whose system acknowledges nothing for so long is gone, and its streams with their bytes.
+inline constexpr std::chrono::milliseconds server_peer_timeout{30'000};
 inline constexpr std::size_t server_body_bytes_max = json_size_bytes_max; // of a request; 413
 inline constexpr std::size_t server_request_id_bytes_max = 128;  // a longer one is replaced
 inline constexpr std::size_t server_rated_callers_max = 100'000; // with a bucket; the oldest go

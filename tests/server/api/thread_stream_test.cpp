@@ -1,0 +1,173 @@
+// The stream of all runs of a thread, and what a client gets that comes back.
+#include "tests/server/served_rooms.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace troupe::server::test {
+namespace {
+
+using troupe::test::raw_client;
+
+// A thread of a server, and the clients of its stream.
+class streamed_thread {
+public:
+  streamed_thread()
+    : id_{server.post("/threads", value::map()).json()["thread_id"].as<std::string>()} {}
+
+  std::string path(const char* rest) const { return "/threads/" + id_ + rest; }
+  value body_of_run(const char* graph, const char* text, bool is_resumable) const {
+    auto message = value::map({{"role", "user"}, {"content", text}});
+    return value::map({{"assistant_id", graph},
+                       {"input", value::map({{"messages", value::list({message})}})},
+                       {"stream_resumable", is_resumable}});
+  }
+  void run(const char* text, bool is_resumable = true) {
+    BOOST_TEST(server.post(path("/runs/wait"), body_of_run("chat", text, is_resumable)).status
+               == 200);
+  }
+  // A client that was at this event; empty: a new one.
+  std::unique_ptr<raw_client> follower(const std::string& last_event_id = {},
+                                       const char* query = "") const {
+    auto client = std::make_unique<raw_client>(server.edge->port());
+    client->say(
+      server.text_of("GET", path("/stream") + query, "",
+                     last_event_id.empty() ? "" : "Last-Event-ID: " + last_event_id + "\r\n"));
+    client->hear("\r\n\r\n");
+    return client;
+  }
+
+  served_rooms server;
+
+private:
+  std::string id_;
+};
+
+// The ids of events, up to the end of so many runs.
+std::vector<std::string> ids_until_end(raw_client& client, int runs) {
+  std::vector<std::string> out;
+  while (runs > 0) {
+    client.hear("id: ");
+    auto id = client.hear("\n");
+    out.push_back(id.substr(0, id.size() - 1));
+    runs -= id.ends_with(":end\n");
+  }
+  return out;
+}
+
+using ids = std::vector<std::string>;
+
+ids rest_of(const ids& all, std::size_t first) {
+  return {all.begin() + static_cast<std::ptrdiff_t>(first), all.end()};
+}
+
+} // namespace
+
+BOOST_AUTO_TEST_SUITE(server_thread_stream)
+
+BOOST_AUTO_TEST_CASE(a_client_that_comes_back_gets_each_event_that_it_missed_once) {
+  streamed_thread thread;
+  auto first = thread.follower();
+  thread.run("one");
+  thread.run("two");
+  auto all = ids_until_end(*first, 2);
+  BOOST_TEST(std::set(all.begin(), all.end()).size() == all.size());
+  for (std::size_t at = 0; at + 1 < all.size(); ++at) {
+    auto missed = rest_of(all, at + 1);
+    auto ends = std::ranges::count_if(missed, [](const auto& id) { return id.ends_with(":end"); });
+    auto again = thread.follower(all[at]);
+    BOOST_TEST(ids_until_end(*again, static_cast<int>(ends)) == missed,
+               boost::test_tools::per_element());
+  }
+  auto later = thread.follower(all.back());
+  thread.run("three");
+  auto heard = ids_until_end(*later, 1);
+  BOOST_TEST(heard == ids_until_end(*first, 1), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(runs_that_are_not_resumable_are_not_told_again) {
+  streamed_thread thread;
+  auto first = thread.follower();
+  thread.run("one");
+  thread.run("two", false);
+  thread.run("three");
+  auto all = ids_until_end(*first, 3);
+  auto kept = ids_until_end(*thread.follower("-"), 2);
+  auto run_of = [](const std::string& id) { return id.substr(0, id.find(':')); };
+  auto second = run_of(
+    *std::ranges::find_if(all, [&](const auto& id) { return run_of(id) != run_of(all.front()); }));
+  std::erase_if(all, [&](const auto& id) { return run_of(id) == second; });
+  BOOST_TEST(kept == all, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_in_flight_is_told_from_the_place_on_and_followed) {
+  streamed_thread thread;
+  auto first = thread.follower();
+  thread.server.post(thread.path("/runs"), thread.body_of_run("chat", "wait", true));
+  thread.server.at->wait_for(1);
+  first->hear("id: ");
+  auto begin = first->hear("\n");
+  begin.pop_back();
+  auto late = thread.follower(begin);
+  auto whole = thread.follower("-");
+  thread.server.at->open();
+  auto rest = ids_until_end(*first, 1);
+  BOOST_TEST(ids_until_end(*late, 1) == rest, boost::test_tools::per_element());
+  auto all = ids_until_end(*whole, 1);
+  BOOST_TEST(all.front() == begin);
+  BOOST_TEST(rest_of(all, 1) == rest, boost::test_tools::per_element());
+  thread.run("next"); // and the next run is followed, once
+  auto next = ids_until_end(*first, 1);
+  BOOST_TEST(ids_until_end(*late, 1) == next, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(an_unknown_place_is_now) {
+  streamed_thread thread;
+  thread.run("one");
+  auto client = thread.follower("1795466367351-0");
+  thread.run("two");
+  auto heard = ids_until_end(*client, 1);
+  auto all = ids_until_end(*thread.follower("-"), 2);
+  BOOST_TEST(heard == rest_of(all, all.size() - heard.size()), boost::test_tools::per_element());
+  BOOST_TEST(heard.front().ends_with(":1"));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_lifecycle_its_events_alone_are_told_again) {
+  streamed_thread thread;
+  thread.run("one");
+  auto heard = ids_until_end(*thread.follower("-", "?stream_modes=lifecycle"), 1);
+  BOOST_REQUIRE(heard.size() == 2u);
+  BOOST_TEST(heard[0].ends_with(":1"));
+  BOOST_TEST(heard[1].ends_with(":end"));
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_to_a_run_that_has_not_ended_resumes_it) {
+  streamed_thread thread;
+  auto hub = thread.server.with.hubs->at(thread.path("").substr(std::string{"/threads/"}.size()));
+  auto observer = hub->observer(hub);
+  run_record asking{.run_id = "r", .graph_id = "chat"};
+  stream_part asks;
+  asks.mode = stream_mode::updates;
+  asks.data =
+    value::map({{"__interrupt__", value::list({value::map({{"id", "q"}, {"value", "sure?"}})})}});
+  observer.began(asking);
+  auto start = [&](const value& input) {
+    auto params = value::map({{"assistant_id", "chat"}, {"input", input}});
+    auto command = value::map({{"id", 1}, {"method", "run.start"}, {"params", params}});
+    auto run = thread.server.post(thread.path("/commands"), command).json()["result"]["run_id"];
+    auto path = thread.path("/runs/") + run.as<std::string>();
+    return thread.server.ask("GET", path).json()["kwargs"];
+  };
+  auto hello =
+    value::map({{"messages", value::list({value::map({{"role", "user"}, {"content", "hi"}})})}});
+  BOOST_TEST(start(hello)["input"] == hello); // nothing was asked yet
+  observer.part(asking, asks);
+  auto answer = start("yes");
+  BOOST_TEST(answer["command"]["resume"] == value("yes"));
+  BOOST_TEST(answer["input"].is_null());
+  BOOST_TEST(start(hello)["input"] == hello); // it was answered
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace troupe::server::test
