@@ -34,15 +34,20 @@ struct known_agent {
   compiled_graph graph;
 };
 
-// The agent of an assistant's id, or of a graph's name. One that the filter hides is unknown.
-known_agent agent_at(const rooms& with, const std::string& given, const value& filter) {
-  auto found = find_assistant(with, given);
+// Agents are known by ids alone, as their cards have them. One that the filter hides is unknown.
+known_agent agent_at(const rooms& with, const std::string& assistant_id, const value& filter) {
+  auto failed = [&](const std::string& why) {
+    return a2a_problem{a2a_code::wrong_params,
+                       "Failed to get assistant '" + assistant_id + "': " + why};
+  };
+  if (!read_uuid(assistant_id))
+    throw failed("Invalid assistant ID: must be a UUID");
+  auto found = find_assistant(with, assistant_id);
   if (found && !fits_filter(filter, found->metadata))
     found.reset();
   auto graph = found ? with.graphs.find(found->graph_id) : std::nullopt;
   if (!graph)
-    throw a2a_problem{a2a_code::wrong_params,
-                      "Failed to get assistant '" + given + "': it is not known"};
+    throw failed("it is not known");
   return {std::move(*found), graph->graph()};
 }
 
@@ -65,9 +70,9 @@ std::string url_of_server(const api_call& call) {
   return std::string{is_secure ? "https://" : "http://"}.append(host);
 }
 
-http_whole card_at(const rooms& with, const api_call& call, const std::string& given) {
+http_whole card_at(const rooms& with, const api_call& call, const std::string& assistant_id) {
   try {
-    auto agent = agent_at(with, given, call.filter);
+    auto agent = agent_at(with, assistant_id, call.filter);
     auto url = url_of_server(call) + "/a2a/" + agent.assistant.assistant_id;
     return json_answer(agent_card(agent.assistant, agent.graph.input_jsonschema(), url));
   } catch (const a2a_problem& no) {
@@ -295,8 +300,7 @@ stored_task known_task(const a2a_call& with) {
     throw a2a_problem{a2a_code::wrong_params, "id: the task's id is missing"};
   auto id = a2a_task_id::of(given.as_string());
   auto found = id ? stored_task_at(with.with, *id) : std::nullopt;
-  const auto& agent = with.call.parameters[0];
-  if (!found || found->run.assistant_id != (read_uuid(agent) ? agent : default_assistant_id(agent))
+  if (!found || found->run.assistant_id != with.call.parameters[0]
       || !may_see_thread(with.with, id->thread_id, with.call.filter))
     throw a2a_problem{a2a_code::unknown_task, "Task not found: " + given.as<std::string>()};
   return std::move(*found);

@@ -221,6 +221,7 @@ http_whole set_latest(const rooms& with, const api_call& call) {
                          + known->assistant_id};
   auto changed = assistant_record::of(kept->body);
   changed.created_at = known->created_at;
+  changed.context = known->context; // as the reference: of the version before
   changed.updated_at = time_text(with.runs.now());
   with.documents
     ->commit_and_wait({{document_kind::assistant, changed.assistant_id, changed.body()}})

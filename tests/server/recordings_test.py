@@ -47,12 +47,6 @@ DIFFERS = {
     "the recorded server ignores `stream_mode`, the SDKs' name of `stream_modes`": """
         554-threads-stream-lifecycle
     """,
-    "agents of A2A have the names of their graphs, too": """
-        593-a2a-agent-card-by-graph-name
-    """,
-    "a version that is made the latest comes with its own context": """
-        034-assistants-set-latest 035-assistants-get-after-set-latest 037-assistants-search-by-metadata 039-assistants-search-name
-    """,
     "messages get other ids when their events are read": """
         810-v2-sse-chat
     """,
