@@ -2,14 +2,12 @@
 // list.
 //
 // Invariants:
-//  - The table follows the slots of the list's buffer. The versions of the list share it; each
-//  ignores
-//    the places beyond its own end.
+//  - The table follows the slots of the list's buffer. The versions of the list share it, and each
+//    ignores the places beyond its own end.
 //  - Only the thread that makes slots notes them, before their handle exists. A noted place stays,
-//  so
-//    readers take no lock.
+//    so readers take no lock.
 //  - No two noted elements have equal fingerprints. A buffer in which they would gives its table
-//  up.
+//    up.
 #pragma once
 
 #include "graph/value_node.hpp"
@@ -22,8 +20,7 @@ namespace troupe::detail {
 /// holds messages.
 class list_ids {
 public:
-  static constexpr std::size_t list_size_min =
-    64; // a look at so many handles costs less than a table
+  static constexpr std::size_t list_size_min = 64; // so many handles are looked at at less cost
   static constexpr auto nowhere = static_cast<std::size_t>(-1);
 
   explicit list_ids(const value& list) noexcept;
