@@ -33,6 +33,8 @@ struct run_service::live_run {
   std::optional<run_stream> stream;
   std::atomic<cancel_action> cancel = cancel_action::none;
   std::atomic<bool> is_abandoned = false; ///< another server has it: nothing is stored here
+  std::atomic<bool> is_ending = false;    ///< its end is on its way to its client
+  std::atomic<bool> is_lost = false;      ///< its record was accepted, but not stored
   bool has_said_its_error = false;        ///< used by the one thread that finishes the run
   int conflicts = 0;                      ///< the same
   std::mutex events_mutex;

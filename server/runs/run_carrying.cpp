@@ -36,6 +36,10 @@ value cancellation_form(cancel_action asked) {
                      {"message", std::string{to_string(asked)} + " requested"}});
 }
 
+error lost_record(const std::string& run_id) {
+  return {errc::storage_failed, "run " + run_id + ": its record could not be stored"};
+}
+
 } // namespace
 
 std::optional<app<>> run_service::graph_of(const live_run& hand) const {
@@ -152,7 +156,7 @@ void run_service::try_to_finish(const std::shared_ptr<live_run>& hand,
                                 const result<run_result>& how) {
   bool is_done = false;
   try {
-    is_done = finish(hand, how);
+    is_done = hand->is_lost ? finish(hand, lost_record(hand->run_id)) : finish(hand, how);
   } catch (const std::exception& e) {
     log_warning("end run " + hand->run_id + ": " + e.what());
   }
@@ -237,6 +241,7 @@ bool run_service::store_end(const std::shared_ptr<live_run>& hand, const result<
   const bool is_cancelled = asked != cancel_action::none && run.status != run_status::success;
   const bool waits = !undone && has_next(*hand, how);
   const bool is_temporary = run.flag("temporary");
+  hand->is_ending = true;
 
   std::shared_ptr<live_run> next;
   std::int64_t wait_until = 0;
@@ -287,6 +292,8 @@ bool run_service::store_end(const std::shared_ptr<live_run>& hand, const result<
              : change_to(document_kind::thread, run.thread_id, thread.body(), found->revision));
     }
     auto committed = documents_->commit_and_wait(std::move(changes));
+    if (committed && how && hand->is_lost)
+      throw lost_record(run.run_id); // it has another end
     if (committed)
       break;
     if (committed.error().code() != errc::conflict)
