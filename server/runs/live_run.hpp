@@ -63,4 +63,14 @@ template <class F> void run_service::observers_of(const std::string& thread_id, 
     each(*one);
 }
 
+/// The end of a run on its way to the documents, and what follows.
+struct run_service::run_end {
+  std::shared_ptr<live_run> hand;
+  result<run_result> how;
+  run_outcome outcome;
+  cancel_action asked = cancel_action::none;
+  std::shared_ptr<live_run> next; ///< the thread's next run, which begins in the same commit
+  std::int64_t wait_until = 0;    ///< when the next one begins; 0: none does at a time
+};
+
 } // namespace troupe::server

@@ -161,6 +161,9 @@ public:
 
 private:
   struct live_run;
+  struct run_end;
+  /// How far the end of a run is. `failed`: it is tried again.
+  enum class finishing { done, on_its_way, failed };
   struct read_thread {
     thread_record thread;
     std::uint64_t revision = 0;
@@ -192,10 +195,13 @@ private:
   void say(live_run& run, std::string name, std::string data);
   void end(const std::shared_ptr<live_run>& run, const result<run_result>& how);
   void try_to_finish(const std::shared_ptr<live_run>& run, const result<run_result>& how);
-  bool finish(const std::shared_ptr<live_run>& run, const result<run_result>& how);
-  bool store_end(const std::shared_ptr<live_run>& run, const result<run_result>& how,
-                 run_outcome outcome, cancel_action asked);
-  bool leave_for_later(const std::shared_ptr<live_run>& run);
+  void go_on_finishing(const std::shared_ptr<live_run>& run, const result<run_result>& how,
+                       const std::function<finishing()>& step);
+  finishing finish(const std::shared_ptr<live_run>& run, const result<run_result>& how);
+  finishing store_end(const std::shared_ptr<live_run>& run, const result<run_result>& how,
+                      run_outcome outcome, cancel_action asked);
+  finishing settle_end(const run_end& end, const result<void>& committed);
+  finishing leave_for_later(const std::shared_ptr<live_run>& run);
   void put_down();
   void advance(const std::string& thread_id);
   void tell_ended(const std::shared_ptr<live_run>& run, const run_outcome& outcome);
@@ -214,7 +220,7 @@ private:
               std::uint64_t revision);
   void ask_to_end(live_run& run, cancel_action how);
   void abandon(live_run& run);
-  bool let_go(const std::shared_ptr<live_run>& run);
+  finishing let_go(const std::shared_ptr<live_run>& run);
   void store_events_of(live_run& run);
   void restore_events(live_run& run);
   void read_stored_events(live_run& run);
