@@ -43,7 +43,9 @@ public:
       return std::nullopt;
     std::scoped_lock lock{mutex_};
     auto found = documents_.find({kind, id});
-    return found == documents_.end() ? std::nullopt : std::optional{found->second};
+    if (found == documents_.end())
+      return std::nullopt;
+    return std::make_optional(found->second); // std::optional{…} would be a copy of the inner one
   }
 
 private:

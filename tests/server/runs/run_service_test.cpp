@@ -5,12 +5,18 @@
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/saver.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <future>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 namespace troupe::server {
 namespace {
@@ -65,6 +71,58 @@ private:
   std::shared_ptr<document_store> of_ = memory_documents();
   bool loses_ = false;
   std::function<void(result<void>)> durable_;
+};
+
+// Documents that hold the commits of runs' ends back until they are let go.
+class held_ends final : public document_store {
+public:
+  result<std::optional<document>> get(document_kind kind, const std::string& id) override {
+    return of_->get(kind, id);
+  }
+  result<document_page> search(const document_query& query) override { return of_->search(query); }
+  void commit(std::vector<document_change> changes,
+              std::function<void(result<void>)> then) override {
+    std::unique_lock lock{mutex_};
+    if (!holds_ || !has_an_end(changes)) {
+      lock.unlock();
+      return of_->commit(std::move(changes), std::move(then));
+    }
+    held_.emplace_back(std::move(changes), std::move(then));
+    changed_.notify_all();
+  }
+  std::shared_ptr<void> watch(document_kind kind,
+                              std::function<void(const std::vector<std::string>&)> told) override {
+    return of_->watch(kind, std::move(told));
+  }
+  bool is_shared() const noexcept override { return false; }
+
+  // Whether so many are held at once, soon.
+  bool holds(std::size_t count) {
+    std::unique_lock lock{mutex_};
+    return changed_.wait_for(lock, std::chrono::seconds{30}, [&] { return held_.size() == count; });
+  }
+  void let_go() {
+    std::unique_lock lock{mutex_};
+    holds_ = false;
+    auto held = std::exchange(held_, {});
+    lock.unlock();
+    for (auto& [changes, then] : held)
+      of_->commit(std::move(changes), std::move(then));
+  }
+
+private:
+  static bool has_an_end(const std::vector<document_change>& changes) {
+    return std::ranges::any_of(changes, [](const auto& one) {
+      return one.kind == document_kind::run && one.body
+             && (*one.body)["status"] == value("success");
+    });
+  }
+
+  std::shared_ptr<document_store> of_ = memory_documents();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool holds_ = true;
+  std::vector<std::pair<std::vector<document_change>, std::function<void(result<void>)>>> held_;
 };
 
 struct served {
@@ -192,6 +250,24 @@ BOOST_AUTO_TEST_CASE(a_run_whose_record_is_lost_ends_with_an_error) {
   BOOST_TEST(outcome.output.contains("__error__"));
   BOOST_TEST(known == 0);
   BOOST_TEST(documents->search({.kind = document_kind::run}).value().total == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(ends_of_many_runs_are_on_their_way_to_the_disk_at_once) {
+  auto documents = std::make_shared<held_ends>();
+  served s{documents};
+  constexpr auto count = 2 * limits::server_run_threads;
+  std::vector<std::future<run_outcome>> ends;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto run = s.runs.create(new_id(1'700'000'000'000'000 + static_cast<std::int64_t>(i)),
+                             s.request(free_run), {.assistant_id = "a", .graph_id = "held"});
+    ends.push_back(s.ending(run));
+  }
+  BOOST_TEST(documents->holds(count));
+  for (auto& end : ends) // nobody hears of an end that is not durable
+    BOOST_TEST((end.wait_for(std::chrono::seconds{0}) == std::future_status::timeout));
+  documents->let_go();
+  for (auto& end : ends)
+    BOOST_TEST((end.get().run.status == run_status::success));
 }
 
 BOOST_AUTO_TEST_CASE(runs_of_a_thread_wait_for_each_other_in_order) {
