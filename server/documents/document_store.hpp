@@ -119,8 +119,8 @@ public:
   /// Shape:  all changes expect a revision.
   /// Order:  `accepted` is called when newest() shows the changes, or with the error when they are
   ///         refused. Later `durable` is called, unless they were refused: at most about
-  ///         limits::commit_window later, and before the `then` of a later commit. Its error says
-  ///         that they are lost.
+  ///         limits::server_commit_window later, and before the `then` of a later commit. Its error
+  ///         says that they are lost.
   virtual void commit_soon(std::vector<document_change> changes,
                            std::function<void(result<void>)> accepted,
                            std::function<void(result<void>)> durable);

@@ -42,7 +42,7 @@ public:
                                                                  options.compress_bytes_min)}};
     if (auto ready = opened->writer_.prepare(); !ready)
       return ready.error();
-    opened->commits_.emplace(opened->writer_, limits::commit_window);
+    opened->commits_.emplace(opened->writer_, limits::server_commit_window);
     return opened;
   }
 
