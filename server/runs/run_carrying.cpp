@@ -303,6 +303,10 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
   auto end = std::make_shared<const run_end>(
     run_end{hand, how, std::move(outcome), asked, std::move(next), wait_until});
   documents_->commit(std::move(changes), [this, end](const result<void>& committed) {
+    if (committed && end->next) { // at once: whoever sees the commit may ask this server for it
+      std::lock_guard lock{mutex_};
+      end->next->begun = true;
+    }
     work_.post([this, end, committed] {
       go_on_finishing(end->hand, end->how, [&] { return settle_end(*end, committed); });
     });
@@ -317,10 +321,6 @@ run_service::finishing run_service::settle_end(const run_end& end, const result<
   committed.value();
   if (end.how && end.hand->is_lost)
     throw lost_record(run.run_id); // it has another end
-  if (end.next) {
-    std::lock_guard lock{mutex_};
-    end.next->begun = true;
-  }
   if (run.flag("temporary"))
     if (const auto& saver = graphs_.machine().saver())
       if (auto gone = saver->delete_thread(run.thread_id); !gone)
