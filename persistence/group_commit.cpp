@@ -274,7 +274,7 @@ void group_commit::enter(commit_job& job, const write_outcome& outcome) {
   batch_.push_back(std::move(job));
   auto& entered = batch_.back();
   if (entered.when == save_ack::durable && !mutated(mutation::early_answer)) {
-    batch_is_awaited_ = true;
+    batch_is_awaited_ = batch_is_awaited_ || entered.hurries;
     return;
   }
   {

@@ -36,6 +36,7 @@ struct commit_job {
   /// to be given up.
   std::function<write_outcome()> upkeep = nullptr;
   save_ack when = save_ack::durable;
+  bool hurries = true; // of a durable job: the transaction does not wait for others
   std::function<void(result<void>)> done;
 
   bool is_empty() const noexcept {
@@ -62,7 +63,7 @@ public:
 
 /// Gathers jobs into transactions.
 /// A transaction is committed in three cases:
-/// - it has a durable job, and no other job waits;
+/// - it has a durable job that hurries, and no other job waits;
 /// - it is as old as the window and, if the sink wants that, holds all jobs that were taken off the
 ///   queue with it;
 /// - it holds limits::commit_bytes_max.
@@ -130,7 +131,7 @@ private:
   std::vector<commit_job> batch_;    // the jobs in the open transaction
   bool is_open_ = false;
   std::size_t batch_bytes_ = 0;
-  bool batch_is_awaited_ = false; // a durable job is in batch_
+  bool batch_is_awaited_ = false; // a durable job that hurries is in batch_
   clock::time_point opened_at_;
   std::unordered_map<std::string, troupe::error> lost_; // the error of accepted jobs that were not
                                                         // committed, by thread

@@ -90,18 +90,31 @@ void run_events::end() {
     out_->end();
 }
 
-void answer_when_ended(const rooms& with, const run_record& run, const http_responder& to,
-                       bool stateless) {
+namespace {
+
+http_headers headers_of(const run_record& run, bool stateless) {
   auto path = run_path(run, stateless);
-  to.start(200,
-           {{"Content-Type", "application/json"},
-            {"Content-Location", path},
-            {"Location", path + "/join"}},
-           {.text = "\n", .every = limits::server_heartbeat, .is_steady = true});
-  with.runs.when_ended(run.thread_id, run.run_id, [to](const run_outcome& outcome) {
-    to.piece(to_plain_json(outcome.output));
-    to.end();
-  });
+  return {
+    {"Content-Type", "application/json"}, {"Content-Location", path}, {"Location", path + "/join"}};
+}
+
+} // namespace
+
+void run_output::begin(const run_record& run, bool stateless) {
+  std::lock_guard lock{mutex_};
+  if (!std::exchange(has_begun_, true))
+    to_.start(200, headers_of(run, stateless),
+              {.text = "\n", .every = limits::server_heartbeat, .is_steady = true});
+}
+
+void run_output::end(const run_outcome& outcome, bool stateless) {
+  auto text = to_plain_json(outcome.output);
+  std::lock_guard lock{mutex_};
+  if (!std::exchange(has_begun_, true))
+    return to_.send(
+      {.status = 200, .headers = headers_of(outcome.run, stateless), .body = std::move(text)});
+  to_.piece(std::move(text));
+  to_.end();
 }
 
 } // namespace troupe::server

@@ -62,9 +62,20 @@ private:
   std::shared_ptr<void> reading_;
 };
 
-/// Answers with the output of the run when it is over. Until then a line feed goes out every
-/// limits::server_heartbeat.
-void answer_when_ended(const rooms& with, const run_record& run, const http_responder& to,
-                       bool stateless);
+/// The output of a run as the answer of one request, when the run is over. From begin() on a line
+/// feed goes out every limits::server_heartbeat until then; without begin() all goes out at once.
+/// Thread: any.
+class run_output {
+public:
+  explicit run_output(http_responder to) : to_{std::move(to)} {}
+
+  void begin(const run_record& run, bool stateless);
+  void end(const run_outcome& outcome, bool stateless);
+
+private:
+  const http_responder to_;
+  std::mutex mutex_;
+  bool has_begun_ = false;
+};
 
 } // namespace troupe::server

@@ -64,10 +64,12 @@ void stream_run(const rooms& with, const api_call& call, const http_responder& t
 
 void wait_for_run(const rooms& with, const api_call& call, const http_responder& to) {
   auto asked = asked_of(with, json_body(call.request), thread_parameter(call));
-  auto run = with.runs.create(asked.thread_id, asked.request, asked.assistant);
+  auto answer = std::make_shared<run_output>(to);
+  run_waiter waiter{.known = [answer](const run_record& run) { answer->begin(run, false); },
+                    .ended = [answer](const run_outcome& outcome) { answer->end(outcome, false); }};
+  auto run = with.runs.create(asked.thread_id, asked.request, asked.assistant, {}, {}, &waiter);
   if (asked.request.cancels_on_disconnect)
     to.when_gone(cancelling(with, run));
-  answer_when_ended(with, run, to, false);
 }
 
 http_whole create_batch(const rooms& with, const api_call& call) {
@@ -137,7 +139,13 @@ void join_run(const rooms& with, const api_call& call, const http_responder& to)
   auto run = run_of(with, call);
   if (call.query.flag("cancel_on_disconnect", false))
     to.when_gone(cancelling(with, run));
-  answer_when_ended(with, run, to, call.parameters.size() == 1);
+  auto answer = std::make_shared<run_output>(to);
+  const bool is_stateless = call.parameters.size() == 1;
+  answer->begin(run, is_stateless);
+  with.runs.when_ended(run.thread_id, run.run_id,
+                       [answer, is_stateless](const run_outcome& outcome) {
+                         answer->end(outcome, is_stateless);
+                       });
 }
 
 void join_stream(const rooms& with, const api_call& call, const http_responder& to) {

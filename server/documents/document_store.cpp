@@ -101,6 +101,17 @@ bool matches(const document& one, const document_query& query) {
   return member.is_string() && has_text(member.as_string(), query.like->second);
 }
 
+void document_store::commit_soon(std::vector<document_change> changes,
+                                 std::function<void(result<void>)> accepted,
+                                 std::function<void(result<void>)> durable) {
+  commit(std::move(changes),
+         [accepted = std::move(accepted), durable = std::move(durable)](const result<void>& made) {
+           accepted(made);
+           if (made)
+             durable({});
+         });
+}
+
 result<void> document_store::commit_and_wait(std::vector<document_change> changes) {
   // Shared, because this thread may be gone before set_value returns.
   auto answer = std::make_shared<std::promise<result<void>>>();

@@ -115,6 +115,20 @@ public:
   /// Blocks: until the changes are durable.
   result<void> commit_and_wait(std::vector<document_change> changes);
 
+  /// The same, but others may be gathered into the commit of the disk for a while.
+  /// Shape:  all changes expect a revision.
+  /// Order:  `accepted` is called when newest() shows the changes, or with the error when they are
+  ///         refused. Later `durable` is called, unless they were refused: at most about
+  ///         limits::server_commit_window later, and before the `then` of a later commit. Its error
+  ///         says that they are lost.
+  virtual void commit_soon(std::vector<document_change> changes,
+                           std::function<void(result<void>)> accepted,
+                           std::function<void(result<void>)> durable);
+  /// As get(), which shows durable changes alone. This one shows those of commit_soon() at once.
+  virtual result<std::optional<document>> newest(document_kind kind, const std::string& id) {
+    return get(kind, id);
+  }
+
   /// Calls `told` after commits of any process that uses the store, with the kind and the ids of
   /// changed documents; at once for commits of this object, within the poll time for others'. The
   /// watch ends when the returned handle is dropped.

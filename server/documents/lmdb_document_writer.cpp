@@ -65,6 +65,7 @@ result<void> lmdb_document_writer::commit() {
   change_.reset();
   if (!committed)
     return committed;
+  accepted_.clear(); // reads of the file show them
   reopen_first_ = false;
   if (!is_extended_ || !has_removed_)
     return {};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "persistence/group_commit.hpp"
+#include "server/documents/accepted_documents.hpp"
 #include "server/documents/lmdb_document_change.hpp"
 
 #include <optional>
@@ -12,7 +13,10 @@ namespace troupe::server {
 /// Thread: the writer thread; prepare() comes before that thread starts.
 class lmdb_document_writer final : public commit_sink {
 public:
-  lmdb_document_writer(lmdb_env& env, file_sealing& sealing) : env_{env}, sealing_{sealing} {}
+  lmdb_document_writer(lmdb_env& env, file_sealing& sealing, accepted_documents& accepted)
+    : env_{env},
+      sealing_{sealing},
+      accepted_{accepted} {}
 
   /// Makes a new file one of documents, and brings an older one to the present indexes.
   /// Errors: checkpoint_corrupt, format_too_new, storage codes.
@@ -37,6 +41,7 @@ private:
 
   lmdb_env& env_;
   file_sealing& sealing_;
+  accepted_documents& accepted_; // since the last commit
   std::optional<lmdb_document_change> change_;
   bool reopen_first_ = false;  // a commit failed
   bool has_removed_ = false;   // the open transaction has a commit that only removes

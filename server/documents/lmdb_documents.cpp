@@ -6,6 +6,7 @@
 #include "persistence/crypt/data_keys.hpp"
 #include "persistence/lmdb/data_directory.hpp"
 #include "persistence/lmdb/data_files.hpp"
+#include "server/documents/accepted_documents.hpp"
 #include "server/documents/document_index.hpp"
 #include "server/documents/document_watches.hpp"
 #include "server/documents/lmdb_document_snapshot.hpp"
@@ -23,6 +24,7 @@ namespace {
 struct pending_documents {
   std::vector<encoded_change> changes;
   std::optional<troupe::error> refused;
+  std::function<void(result<void>)> accepted = {}; // of a commit that does not hurry
 };
 
 class lmdb_document_store final : public document_store {
@@ -40,7 +42,7 @@ public:
                                                                  options.compress_bytes_min)}};
     if (auto ready = opened->writer_.prepare(); !ready)
       return ready.error();
-    opened->commits_.emplace(opened->writer_, limits::commit_window);
+    opened->commits_.emplace(opened->writer_, limits::server_commit_window);
     return opened;
   }
 
@@ -49,8 +51,15 @@ public:
   result<std::optional<document>> get(document_kind kind, const std::string& id) override {
     if (id.empty() || id.size() > limits::document_id_bytes_max)
       return std::optional<document>{};
+    if (accepted_.find(kind, id))
+      make_durable();
     auto at = lmdb_document_snapshot::begin(*env_, keys());
     return at ? at->get(kind, id) : at.error();
+  }
+
+  result<std::optional<document>> newest(document_kind kind, const std::string& id) override {
+    auto accepted = accepted_.find(kind, id);
+    return accepted ? *accepted : get(kind, id);
   }
 
   result<document_page> search(const document_query& query) override {
@@ -61,32 +70,60 @@ public:
     if (query.id_prefix.size() > limits::document_id_bytes_max
         || asked.ids.empty() != query.ids.empty())
       return document_page{};
+    if (accepted_.has_any())
+      make_durable();
     auto at = lmdb_document_snapshot::begin(*env_, keys());
     return at ? at->search(asked) : at.error();
   }
 
   void commit(std::vector<document_change> changes,
               std::function<void(result<void>)> then) override {
-    if (auto ok = check_changes(changes); !ok)
-      return then(std::move(ok));
-    auto pending = std::make_shared<pending_documents>();
-    std::vector<document_change> names; // without bodies, for the watchers
-    for (auto& change : changes) {
-      names.push_back({change.kind, change.id, std::nullopt});
-      auto encoded = encode(std::move(change));
-      if (!encoded)
-        return then(encoded.error());
-      pending->changes.push_back(std::move(*encoded));
-    }
+    auto names = names_of(changes);
+    auto pending = encoded_changes(std::move(changes));
+    if (!pending)
+      return then(pending.error());
     commit_job job;
-    job.upkeep = [this, pending] { return writer_.make(pending->changes, pending->refused); };
-    job.done = [this, pending, names = std::move(names),
+    job.upkeep = [this, pending = *pending] {
+      return writer_.make(pending->changes, pending->refused);
+    };
+    job.done = [this, pending = *pending, names = std::move(names),
                 then = std::move(then)](result<void> committed) {
       if (committed && pending->refused)
         committed = *pending->refused;
       if (committed)
         watches_.tell(names);
       then(std::move(committed));
+    };
+    commits_->submit(std::move(job));
+  }
+
+  // A refusal is told with the transaction, too.
+  void commit_soon(std::vector<document_change> changes, std::function<void(result<void>)> accepted,
+                   std::function<void(result<void>)> durable) override {
+    auto pending = encoded_changes(changes);
+    if (!pending)
+      return accepted(pending.error());
+    (*pending)->accepted = std::move(accepted);
+    commit_job job;
+    job.hurries = false;
+    auto names = names_of(changes);
+    job.upkeep = [this, pending = *pending, changes = std::move(changes)] {
+      auto made = writer_.make(pending->changes, pending->refused);
+      if (!made.answer || pending->refused)
+        return made;
+      for (const auto& change : changes)
+        accepted_.put(change);
+      if (auto tell = std::exchange(pending->accepted, nullptr)) // once, but it may be made again
+        tell({});
+      return made;
+    };
+    job.done = [this, pending = *pending, names = std::move(names),
+                durable = std::move(durable)](result<void> committed) {
+      if (committed && pending->refused)
+        committed = *pending->refused;
+      if (committed)
+        watches_.tell(names);
+      (pending->accepted ? pending->accepted : durable)(std::move(committed));
     };
     commits_->submit(std::move(job));
   }
@@ -111,6 +148,31 @@ public:
   }
 
 private:
+  static result<std::shared_ptr<pending_documents>>
+  encoded_changes(std::vector<document_change> changes) {
+    if (auto ok = check_changes(changes); !ok)
+      return ok.error();
+    auto pending = std::make_shared<pending_documents>();
+    for (auto& change : changes) {
+      auto encoded = encode(std::move(change));
+      if (!encoded)
+        return encoded.error();
+      pending->changes.push_back(std::move(*encoded));
+    }
+    return pending;
+  }
+
+  // Changes without bodies, for the watchers.
+  static std::vector<document_change> names_of(const std::vector<document_change>& changes) {
+    std::vector<document_change> names;
+    for (const auto& change : changes)
+      names.push_back({change.kind, change.id, std::nullopt});
+    return names;
+  }
+
+  // A loss is told to those that made the changes.
+  void make_durable() { static_cast<void>(commits_->submit_and_wait({})); }
+
   lmdb_document_store(std::shared_ptr<lmdb_env> env, file_sealing sealing)
     : env_{std::move(env)},
       sealing_{std::move(sealing)} {}
@@ -118,7 +180,8 @@ private:
   std::shared_ptr<lmdb_env> env_; // of copies of the data directory, too
   file_sealing sealing_;
   document_watches watches_;
-  lmdb_document_writer writer_{*env_, sealing_};
+  accepted_documents accepted_;
+  lmdb_document_writer writer_{*env_, sealing_, accepted_};
   std::optional<group_commit> commits_; // the last member: its thread uses the others
 };
 

@@ -33,6 +33,8 @@ struct run_service::live_run {
   std::optional<run_stream> stream;
   std::atomic<cancel_action> cancel = cancel_action::none;
   std::atomic<bool> is_abandoned = false; ///< another server has it: nothing is stored here
+  std::atomic<bool> is_ending = false;    ///< its end is on its way to its client
+  std::atomic<bool> is_lost = false;      ///< its record was accepted, but not stored
   bool has_said_its_error = false;        ///< used by the one thread that finishes the run
   int conflicts = 0;                      ///< the same
   std::mutex events_mutex;
@@ -60,5 +62,15 @@ template <class F> void run_service::observers_of(const std::string& thread_id, 
   for (const auto& one : those)
     each(*one);
 }
+
+/// The end of a run on its way to the documents, and what follows.
+struct run_service::run_end {
+  std::shared_ptr<live_run> hand;
+  result<run_result> how;
+  run_outcome outcome;
+  cancel_action asked = cancel_action::none;
+  std::shared_ptr<live_run> next; ///< the thread's next run, which begins in the same commit
+  std::int64_t wait_until = 0;    ///< when the next one begins; 0: none does at a time
+};
 
 } // namespace troupe::server

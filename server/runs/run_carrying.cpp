@@ -36,6 +36,10 @@ value cancellation_form(cancel_action asked) {
                      {"message", std::string{to_string(asked)} + " requested"}});
 }
 
+error lost_record(const std::string& run_id) {
+  return {errc::storage_failed, "run " + run_id + ": its record could not be stored"};
+}
+
 } // namespace
 
 std::optional<app<>> run_service::graph_of(const live_run& hand) const {
@@ -150,18 +154,27 @@ void run_service::end(const std::shared_ptr<live_run>& hand, const result<run_re
 // Until its end is stored, the run is this server's, and no other one takes it up.
 void run_service::try_to_finish(const std::shared_ptr<live_run>& hand,
                                 const result<run_result>& how) {
-  bool is_done = false;
+  go_on_finishing(hand, how, [&] {
+    return hand->is_lost ? finish(hand, lost_record(hand->run_id)) : finish(hand, how);
+  });
+}
+
+void run_service::go_on_finishing(const std::shared_ptr<live_run>& hand,
+                                  const result<run_result>& how,
+                                  const std::function<finishing()>& step) {
+  auto at = finishing::failed;
   try {
-    is_done = finish(hand, how);
+    at = step();
   } catch (const std::exception& e) {
     log_warning("end run " + hand->run_id + ": " + e.what());
   }
-  if (!is_done && drains_)
-    is_done = let_go(hand);
-  if (is_done)
-    return put_down();
-  work_.post_at(work_queue::clock::now() + limits::server_end_retry,
-                [this, hand, how] { try_to_finish(hand, how); });
+  if (at == finishing::failed && drains_)
+    at = let_go(hand);
+  if (at == finishing::done)
+    put_down();
+  else if (at == finishing::failed)
+    work_.post_at(work_queue::clock::now() + limits::server_end_retry,
+                  [this, hand, how] { try_to_finish(hand, how); });
 }
 
 void run_service::put_down() {
@@ -190,8 +203,8 @@ void run_service::remove_checkpoints(const run_record& run) const {
     log_warning("undo run " + run.run_id + ": " + removed.error().message());
 }
 
-// Whether no more is to be done for the run here; else it is tried again.
-bool run_service::finish(const std::shared_ptr<live_run>& hand, const result<run_result>& how) {
+run_service::finishing run_service::finish(const std::shared_ptr<live_run>& hand,
+                                           const result<run_result>& how) {
   auto asked = hand->cancel.load();
   if (hand->is_abandoned)
     return let_go(hand);
@@ -204,7 +217,7 @@ bool run_service::finish(const std::shared_ptr<live_run>& hand, const result<run
   if (!how && how.error().code() == errc::conflict && stored && asked == cancel_action::none
       && hand->run.attempt > 1 && !drains_ && ++hand->conflicts < commit_tries_max) {
     carry_out(hand);
-    return true;
+    return finishing::done;
   }
   auto run = hand->run;
   run.status = status_of_end(how ? nullptr : &how.error(), asked);
@@ -230,85 +243,97 @@ bool run_service::finish(const std::shared_ptr<live_run>& hand, const result<run
   return store_end(hand, how, std::move(outcome), asked);
 }
 
-bool run_service::store_end(const std::shared_ptr<live_run>& hand, const result<run_result>& how,
-                            run_outcome outcome, cancel_action asked) {
+// No thread waits for the commit, so that the ends of many runs share one of the disk.
+run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& hand,
+                                              const result<run_result>& how, run_outcome outcome,
+                                              cancel_action asked) {
   auto& run = outcome.run;
   const bool undone = asked == cancel_action::rollback && run.status != run_status::success;
   const bool is_cancelled = asked != cancel_action::none && run.status != run_status::success;
   const bool waits = !undone && has_next(*hand, how);
   const bool is_temporary = run.flag("temporary");
+  hand->is_ending = true;
 
   std::shared_ptr<live_run> next;
   std::int64_t wait_until = 0;
-  for (;;) {
-    next = nullptr;
-    auto found = find_thread(run.thread_id);
-    std::uint64_t revision = 0;
-    auto stored = find_run(run.thread_id, run.run_id, &revision);
-    if (stored && !is_same_claim(hand->run, *stored))
-      return let_go(hand);
-    std::vector<document_change> changes;
-    run.updated_at = time_text(now());
-    run.followed = stored && stored->followed;
-    run.output = is_temporary && run.followed ? outcome.output : value{};
-    const bool leaves = undone || !found || (is_temporary && !run.followed);
-    if (stored && leaves) {
-      changes.push_back(removal_of(document_kind::run, run.document_id(), revision));
-      changes.push_back(removal_of(document_kind::run_place, run.run_id));
-    } else if (stored) {
-      changes.push_back(change_to(document_kind::run, run.document_id(), run.body(), revision));
-    }
-    if (found) {
-      auto& thread = found->thread;
-      std::erase(thread.inflight, run.run_id);
-      if (thread.running == run.run_id)
-        thread.running.clear();
-      thread.status = status_after(run.status, waits, !thread.inflight.empty());
-      thread.error = !run.error.is_null() ? run.error
-                     : is_cancelled       ? cancellation_form(asked)
-                                          : value{};
-      thread.had_runs = true;
-      thread.updated_at = thread.state_updated_at = run.updated_at;
-      auto first = drains_ ? next_run{} : pick_next(line_of(thread), now());
-      wait_until = first.wait_until;
-      if (!first.run_id.empty()) {
-        std::uint64_t next_revision = 0;
-        auto following = get_run(run.thread_id, first.run_id, &next_revision);
-        begin_in(thread, following);
-        next = make_live(following);
-        changes.push_back(
-          change_to(document_kind::run, following.document_id(), following.body(), next_revision));
-        std::lock_guard lock{mutex_};
-        next->run = following;
-      }
-      bool goes = is_temporary && thread.inflight.empty();
+  auto found = find_thread(run.thread_id);
+  std::uint64_t revision = 0;
+  auto stored = find_run(run.thread_id, run.run_id, &revision);
+  if (stored && !is_same_claim(hand->run, *stored))
+    return let_go(hand);
+  std::vector<document_change> changes;
+  run.updated_at = time_text(now());
+  run.followed = stored && stored->followed;
+  run.output = is_temporary && run.followed ? outcome.output : value{};
+  const bool leaves = undone || !found || (is_temporary && !run.followed);
+  if (stored && leaves) {
+    changes.push_back(removal_of(document_kind::run, run.document_id(), revision));
+    changes.push_back(removal_of(document_kind::run_place, run.run_id));
+  } else if (stored) {
+    changes.push_back(change_to(document_kind::run, run.document_id(), run.body(), revision));
+  }
+  if (found) {
+    auto& thread = found->thread;
+    std::erase(thread.inflight, run.run_id);
+    if (thread.running == run.run_id)
+      thread.running.clear();
+    thread.status = status_after(run.status, waits, !thread.inflight.empty());
+    thread.error = !run.error.is_null() ? run.error
+                   : is_cancelled       ? cancellation_form(asked)
+                                        : value{};
+    thread.had_runs = true;
+    thread.updated_at = thread.state_updated_at = run.updated_at;
+    auto first = drains_ ? next_run{} : pick_next(line_of(thread), now());
+    wait_until = first.wait_until;
+    if (!first.run_id.empty()) {
+      std::uint64_t next_revision = 0;
+      auto following = get_run(run.thread_id, first.run_id, &next_revision);
+      begin_in(thread, following);
+      next = make_live(following);
       changes.push_back(
-        goes ? removal_of(document_kind::thread, run.thread_id, found->revision)
-             : change_to(document_kind::thread, run.thread_id, thread.body(), found->revision));
+        change_to(document_kind::run, following.document_id(), following.body(), next_revision));
+      std::lock_guard lock{mutex_};
+      next->run = following;
     }
-    auto committed = documents_->commit_and_wait(std::move(changes));
-    if (committed)
-      break;
-    if (committed.error().code() != errc::conflict)
-      throw committed.error();
+    bool goes = is_temporary && thread.inflight.empty();
+    changes.push_back(
+      goes ? removal_of(document_kind::thread, run.thread_id, found->revision)
+           : change_to(document_kind::thread, run.thread_id, thread.body(), found->revision));
   }
-  if (next) {
-    std::lock_guard lock{mutex_};
-    next->begun = true;
-  }
-  if (is_temporary)
+  auto end = std::make_shared<const run_end>(
+    run_end{hand, how, std::move(outcome), asked, std::move(next), wait_until});
+  documents_->commit(std::move(changes), [this, end](const result<void>& committed) {
+    if (committed && end->next) { // at once: whoever sees the commit may ask this server for it
+      std::lock_guard lock{mutex_};
+      end->next->begun = true;
+    }
+    work_.post([this, end, committed] {
+      go_on_finishing(end->hand, end->how, [&] { return settle_end(*end, committed); });
+    });
+  });
+  return finishing::on_its_way;
+}
+
+run_service::finishing run_service::settle_end(const run_end& end, const result<void>& committed) {
+  const auto& run = end.outcome.run;
+  if (!committed && committed.error().code() == errc::conflict)
+    return store_end(end.hand, end.how, end.outcome, end.asked);
+  committed.value();
+  if (end.how && end.hand->is_lost)
+    throw lost_record(run.run_id); // it has another end
+  if (run.flag("temporary"))
     if (const auto& saver = graphs_.machine().saver())
       if (auto gone = saver->delete_thread(run.thread_id); !gone)
         log_warning("remove the thread of run " + run.run_id + ": " + gone.error().message());
   forget_later(run);
-  tell_ended(hand, outcome);
-  if (next)
-    carry_out(next);
-  else if (wait_until > 0)
+  tell_ended(end.hand, end.outcome);
+  if (end.next)
+    carry_out(end.next);
+  else if (end.wait_until > 0)
     advance(run.thread_id);
   if (options_.on_end)
-    options_.on_end(outcome);
-  return true;
+    options_.on_end(end.outcome);
+  return finishing::done;
 }
 
 // Events that no later reader may ask for, and records that were kept for readers elsewhere.
@@ -332,7 +357,7 @@ void run_service::forget(const run_record& run) {
 }
 
 // The server stops: the next one takes the run up where it is.
-bool run_service::leave_for_later(const std::shared_ptr<live_run>& hand) {
+run_service::finishing run_service::leave_for_later(const std::shared_ptr<live_run>& hand) {
   without_conflict([&] {
     auto found = find_thread(hand->thread_id);
     std::uint64_t revision = 0;
@@ -350,7 +375,7 @@ bool run_service::leave_for_later(const std::shared_ptr<live_run>& hand) {
        change_to(document_kind::thread, hand->thread_id, found->thread.body(), found->revision)});
   });
   hand->log->close(); // its readers come back to the next server
-  return true;
+  return finishing::done;
 }
 
 void run_service::tell_ended(const std::shared_ptr<live_run>& hand, const run_outcome& outcome) {

@@ -276,10 +276,10 @@ void run_service::store_events_of(live_run& hand) {
 
 // Another server has the run, or no server: it is stopped here, and nothing was stored. Its readers
 // follow it.
-bool run_service::let_go(const std::shared_ptr<live_run>& hand) {
+run_service::finishing run_service::let_go(const std::shared_ptr<live_run>& hand) {
   if (drains_) {
     hand->log->close(); // they come back to another server
-    return true;
+    return finishing::done;
   }
   auto next = std::make_shared<live_run>(hand->run, 0, hand->log);
   next->events = hand->log->last_seq();
@@ -291,7 +291,7 @@ bool run_service::let_go(const std::shared_ptr<live_run>& hand) {
   look_soon(hand->run_id);
   if (hand->run.owner != owner_id()) // the lease was lost, and perhaps no other server took it
     sweep_soon();
-  return true;
+  return finishing::done;
 }
 
 } // namespace troupe::server

@@ -12,6 +12,7 @@
 #include <troupe/server/limits.hpp>
 
 #include <algorithm>
+#include <future>
 #include <iterator>
 #include <utility>
 
@@ -75,7 +76,7 @@ std::string run_service::owner_id() const {
 
 std::optional<run_service::read_thread>
 run_service::find_thread(const std::string& thread_id) const {
-  auto found = documents_->get(document_kind::thread, thread_id).value();
+  auto found = documents_->newest(document_kind::thread, thread_id).value();
   if (!found)
     return std::nullopt;
   return read_thread{thread_record::of(found->body), found->revision};
@@ -84,7 +85,7 @@ run_service::find_thread(const std::string& thread_id) const {
 std::optional<run_record> run_service::find_run(const std::string& thread_id,
                                                 const std::string& run_id,
                                                 std::uint64_t* revision) const {
-  auto found = documents_->get(document_kind::run, thread_id + '/' + run_id).value();
+  auto found = documents_->newest(document_kind::run, thread_id + '/' + run_id).value();
   if (!found)
     return std::nullopt;
   if (revision)
@@ -123,7 +124,8 @@ void run_service::begin_in(thread_record& thread, run_record& run) {
 run_record run_service::create(const std::string& thread_id, const run_request& request,
                                const assistant_record& assistant,
                                const std::function<void(event_log&)>& watch,
-                               const std::function<document_change()>& along) {
+                               const std::function<document_change()>& along,
+                               const run_waiter* waiter) {
   const bool is_stateless = thread_id.empty();
   auto id = is_stateless ? new_id(now()) : thread_id;
   run_record run{.run_id = new_id(now()),
@@ -136,10 +138,13 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
   auto hand = make_live(run);
   if (watch)
     watch(*hand->log);
+  if (waiter)
+    hand->waiting.push_back(waiter->ended);
 
   std::vector<run_record> dropped; // pending runs that end here
   std::string cancelled;           // the running one that shall end
   bool starts = false;
+  bool is_known = true; // its record is durable before it begins
   auto accept = [&] {
     dropped.clear();
     cancelled.clear();
@@ -214,7 +219,14 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
     changes.push_back(change_to(document_kind::run, run.document_id(), as_stored.body(), 0));
     changes.push_back(
       change_to(document_kind::run_place, run.run_id, value::map({{"thread_id", id}}), 0));
-    commit_all(*documents_, std::move(changes));
+    // A kill before the commit leaves nothing or, between two files, the whole state of the end.
+    const bool may_be_late = waiter && starts && !is_stateless && thread.inflight.size() == 1
+                             && run.kwargs["durability"] == value("exit");
+    is_known = !may_be_late || is_observed(id);
+    if (is_known)
+      commit_all(*documents_, std::move(changes));
+    else
+      accept_begin(hand, std::move(changes), waiter->known);
   };
   try {
     without_conflict(accept);
@@ -224,6 +236,8 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
     live_.erase(run.run_id);
     throw;
   }
+  if (is_known && waiter)
+    waiter->known(run);
   for (const auto& other : dropped)
     if (auto one = live(other.run_id))
       tell_ended(one, {other});
@@ -235,6 +249,26 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
     advance(id); // sets a timer, or begins what became free meanwhile
   run.status = run_status::pending;
   return run;
+}
+
+// Waits until the changes are in the order of the commits. Their end comes later: a loss ends the
+// run, without a record.
+void run_service::accept_begin(const std::shared_ptr<live_run>& hand,
+                               std::vector<document_change> changes,
+                               const std::function<void(const run_record&)>& known) {
+  auto answer = std::make_shared<std::promise<result<void>>>();
+  documents_->commit_soon(
+    std::move(changes), [answer](result<void> made) { answer->set_value(std::move(made)); },
+    [hand, known, run = hand->run](const result<void>& stored) {
+      if (!stored) {
+        log_warning("store run " + hand->run_id + ": " + stored.error().message());
+        hand->is_lost = true;
+        hand->control.cancel();
+      } else if (!hand->is_ending) {
+        known(run);
+      }
+    });
+  answer->get_future().get().value();
 }
 
 // ---- whose turn it is
@@ -373,6 +407,11 @@ std::shared_ptr<run_service::live_run> run_service::live(const std::string& run_
 bool run_service::has_begun(const live_run& hand) const {
   std::lock_guard lock{mutex_};
   return hand.begun;
+}
+
+bool run_service::is_observed(const std::string& thread_id) const {
+  std::lock_guard lock{mutex_};
+  return observers_.contains(thread_id);
 }
 
 std::shared_ptr<run_service::live_run> run_service::make_live(const run_record& run) {

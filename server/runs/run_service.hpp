@@ -2,7 +2,9 @@
 // thread, and tells their readers.
 //
 // Invariants:
-//  - a run is a record before it begins, and before its client is answered.
+//  - a run is a record before it begins. The record is durable before anybody hears of the run.
+//    Where nobody does before the end (run_waiter), and the run saves nothing before it (exit),
+//    one commit of the disk may store the record with its end. A kill before it leaves no record.
 //  - the record of its thread decides who is next: `inflight` lists the runs, `running` is one of
 //    them. Both change in the commit that changes the run, and only if the thread is as it was
 //    read. So at most one run of a thread is running, on any number of servers.
@@ -63,6 +65,15 @@ struct thread_observer {
   std::function<void(const run_outcome& outcome)> ended;
 };
 
+/// A client that waits for the end of a run and hears nothing of the run before `known`.
+struct run_waiter {
+  /// The run's record is durable. It is not called when the run ends at once, and not after
+  /// `ended`.
+  std::function<void(const run_record& run)> known;
+  /// Thread: any; short.
+  std::function<void(const run_outcome& outcome)> ended;
+};
+
 struct run_service_options {
   std::string server_id; ///< unique among the servers of a database
   std::int64_t attempts_max = limits::server_run_attempts_max;
@@ -90,16 +101,18 @@ public:
 
   /// A new run on a thread. `watch` is called with its log before it can begin. The change that
   /// `along` gives is part of the commit that makes the run. `along` is called at each try; an
-  /// exception of it ends them.
+  /// exception of it ends them. `waiter`: null unless the caller tells nobody of the run before
+  /// `known`.
   /// Shape:  an empty `thread_id`: a thread of its own, which is removed with the run unless the
   ///         request keeps it.
-  /// Blocks: on a commit.
+  /// Blocks: on a commit; with a waiter perhaps on the writer of the documents alone.
   /// Errors: throws refusal: 404 for a missing thread, 409 when the thread is busy and the strategy
   ///         is reject; error: storage codes.
   run_record create(const std::string& thread_id, const run_request& request,
                     const assistant_record& assistant,
                     const std::function<void(event_log& log)>& watch = {},
-                    const std::function<document_change()>& along = {});
+                    const std::function<document_change()>& along = {},
+                    const run_waiter* waiter = nullptr);
 
   /// Asks for the end of a run that is pending or running. False: there is no such run.
   bool cancel(const std::string& thread_id, const std::string& run_id, cancel_action action);
@@ -148,6 +161,9 @@ public:
 
 private:
   struct live_run;
+  struct run_end;
+  /// How far the end of a run is. `failed`: it is tried again.
+  enum class finishing { done, on_its_way, failed };
   struct read_thread {
     thread_record thread;
     std::uint64_t revision = 0;
@@ -167,8 +183,11 @@ private:
   std::shared_ptr<live_run> live(const std::string& run_id) const;
   std::shared_ptr<live_run> make_live(const run_record& run);
   bool has_begun(const live_run& hand) const;
+  bool is_observed(const std::string& thread_id) const;
 
   // ---- carrying out
+  void accept_begin(const std::shared_ptr<live_run>& run, std::vector<document_change> changes,
+                    const std::function<void(const run_record&)>& known);
   void carry_out(const std::shared_ptr<live_run>& run);
   void start(const std::shared_ptr<live_run>& run);
   run_input next_input(const app<>& with, const run_record& run) const;
@@ -176,10 +195,13 @@ private:
   void say(live_run& run, std::string name, std::string data);
   void end(const std::shared_ptr<live_run>& run, const result<run_result>& how);
   void try_to_finish(const std::shared_ptr<live_run>& run, const result<run_result>& how);
-  bool finish(const std::shared_ptr<live_run>& run, const result<run_result>& how);
-  bool store_end(const std::shared_ptr<live_run>& run, const result<run_result>& how,
-                 run_outcome outcome, cancel_action asked);
-  bool leave_for_later(const std::shared_ptr<live_run>& run);
+  void go_on_finishing(const std::shared_ptr<live_run>& run, const result<run_result>& how,
+                       const std::function<finishing()>& step);
+  finishing finish(const std::shared_ptr<live_run>& run, const result<run_result>& how);
+  finishing store_end(const std::shared_ptr<live_run>& run, const result<run_result>& how,
+                      run_outcome outcome, cancel_action asked);
+  finishing settle_end(const run_end& end, const result<void>& committed);
+  finishing leave_for_later(const std::shared_ptr<live_run>& run);
   void put_down();
   void advance(const std::string& thread_id);
   void tell_ended(const std::shared_ptr<live_run>& run, const run_outcome& outcome);
@@ -198,7 +220,7 @@ private:
               std::uint64_t revision);
   void ask_to_end(live_run& run, cancel_action how);
   void abandon(live_run& run);
-  bool let_go(const std::shared_ptr<live_run>& run);
+  finishing let_go(const std::shared_ptr<live_run>& run);
   void store_events_of(live_run& run);
   void restore_events(live_run& run);
   void read_stored_events(live_run& run);

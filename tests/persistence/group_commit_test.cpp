@@ -168,6 +168,18 @@ BOOST_AUTO_TEST_CASE(accepted_is_answered_before_the_commit_and_durable_after_it
   BOOST_TEST((sink.committed() == std::vector<texts>{{"a", "b", "c"}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_durable_job_without_hurry_is_committed_with_the_next_that_hurries) {
+  auto first = job_of("a");
+  first.hurries = false;
+  auto answered = submit(commits, std::move(first), save_ack::durable);
+  accepted(commits, "b").get().value(); // so "a" is written
+  BOOST_TEST((answered.wait_for(0s) == std::future_status::timeout));
+  BOOST_TEST(sink.committed().empty());
+  durable(commits, "c").get().value();
+  answered.get().value();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a", "b", "c"}}));
+}
+
 BOOST_AUTO_TEST_CASE(an_empty_durable_job_waits_for_what_came_before) {
   accepted(commits, "a").get().value();
   submit(commits, {}, save_ack::accepted).get().value();
@@ -343,6 +355,10 @@ BOOST_AUTO_TEST_CASE(an_idle_writer_commits_what_is_as_old_as_the_window) {
   while (sink.committed().empty())
     std::this_thread::yield();
   BOOST_TEST((sink.committed() == std::vector<texts>{{"a"}}));
+  auto unhurried = job_of("b");
+  unhurried.hurries = false;
+  submit(commits, std::move(unhurried), save_ack::durable).get().value();
+  BOOST_TEST((sink.committed() == std::vector<texts>{{"a"}, {"b"}}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -131,17 +131,38 @@ class Client(threading.Thread):
         self.site, self.random, self.stops = site, random.Random(seed), stops
         self.threads = {str(uuid.UUID(int=self.random.getrandbits(128), version=4)): graph
                         for graph in ("plain", "slow", "slow")}
+        self.waited = str(uuid.UUID(int=self.random.getrandbits(128), version=4))
         self.acknowledged = []  # (thread, run)
+        self.answered = []  # runs of the thread `waited`
         self.streams = {}  # (thread, run) -> events
         self.fault = None
 
     def run(self):
         try:
             while not self.stops.is_set():
-                self.start_a_run()
+                self.wait_for_a_run() if self.random.random() < 0.4 else self.start_a_run()
         except Exception as e:  # the main thread reports it
             self.fault = e
             self.stops.set()
+
+    def wait_for_a_run(self):
+        body = {"assistant_id": "plain", "if_not_exists": "create", "multitask_strategy": "enqueue",
+                "durability": "exit", "input": {}}
+        server = self.site.server()
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        try:
+            connection.request("POST", f"/threads/{self.waited}/runs/wait", json.dumps(body),
+                               {"Content-Type": "application/json"})
+            answer = connection.getresponse()
+            if answer.status != 200:
+                raise RuntimeError(f"POST: {answer.status} {answer.read()}")
+            self.answered.append(answer.getheader("Content-Location").rpartition("/")[2])
+            answer.read()
+            self.site.progress.release()
+        except (OSError, http.client.HTTPException):
+            server.is_up.wait()
+        finally:
+            connection.close()
 
     def start_a_run(self):
         thread, graph = self.random.choice(list(self.threads.items()))
@@ -175,7 +196,7 @@ class Client(threading.Thread):
 
 def wait_until_over(site, clients):
     for client in clients:
-        for thread, run in client.acknowledged:
+        for thread, run in client.acknowledged + [(client.waited, run) for run in client.answered]:
             site.persist("GET", f"/threads/{thread}/runs/{run}/join")
 
 
@@ -213,6 +234,21 @@ def faults_of_thread(site, thread, graph, acknowledged):
         yield f"thread {thread}: {len(values['log'])} steps after {len(listed)} runs"
 
 
+def faults_of_waits(site, thread, answered):
+    """All runs that a client heard of are there and succeeded. One that it did not may be missing, and count."""
+    _, runs = site.persist("GET", f"/threads/{thread}/runs?limit=1000")
+    listed = {one["run_id"]: one["status"] for one in runs}
+    for run in answered:
+        if run not in listed:
+            yield f"run {run} is lost, and its client heard of it"
+    for run, status in listed.items():
+        if status != "success":
+            yield f"run {run} is {status}"
+    log = site.persist("GET", f"/threads/{thread}/state")[1]["values"]["log"]
+    if log != ["a", "b"] * (len(log) // 2) or len(log) < 2 * len(listed):
+        yield f"thread {thread}: the steps {log} after {len(listed)} runs"
+
+
 def try_kills(servers, kills, seed):
     """Starts the servers, kills them one by one under load, and returns what is wrong then."""
     rng = random.Random(seed)
@@ -244,13 +280,16 @@ def try_kills(servers, kills, seed):
             runs = [run for at, run in client.acknowledged if at == thread]
             if runs:
                 faults += faults_of_thread(site, thread, graph, runs)
+        if client.answered:
+            faults += faults_of_waits(site, client.waited, client.answered)
         for (thread, run), got in client.streams.items():
             faults += faults_of_stream(site, thread, run, got)
     total = sum(len(client.acknowledged) for client in clients)
     followed = sum(len(client.streams) for client in clients)
-    print(f"{total} runs, {followed} of them followed")
-    if total == 0 or followed == 0:
-        faults.append("no run was made and followed")
+    waits = sum(len(client.answered) for client in clients)
+    print(f"{total} runs, {followed} of them followed, and {waits} waits")
+    if total == 0 or followed == 0 or waits == 0:
+        faults.append("no run was made, followed and waited for")
     for server in servers:
         server.process.terminate()
     for server in servers:

@@ -121,6 +121,30 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(commits_take_effect_in_the_order_of_the_calls, Kin
   BOOST_TEST(stored->revision == static_cast<unsigned>(n));
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(a_commit_without_hurry_is_seen_at_once_and_durable_later, Kind,
+                              document_kinds) {
+  Kind kind;
+  auto& documents = *kind.documents;
+  auto soon = [&documents](document_change change) {
+    std::promise<result<void>> accepted, durable;
+    documents.commit_soon(
+      {std::move(change)}, [&](result<void> how) { accepted.set_value(std::move(how)); },
+      [&](result<void> how) { durable.set_value(std::move(how)); });
+    auto how = accepted.get_future().get();
+    if (how) {
+      BOOST_TEST(documents.newest(thread_kind, "t").value()->body["n"] == value(1));
+      BOOST_TEST(documents.newest(thread_kind, "t").value()->revision == 1u);
+      BOOST_TEST(documents.search({.kind = thread_kind}).value().total == 1u); // reads wait for it
+      durable.get_future().get().value();
+    }
+    return how;
+  };
+  soon(put(thread_kind, "t", value{{"n", 1}}, 0)).value();
+  BOOST_TEST(documents.get(thread_kind, "t").value()->revision == 1u);
+  require_error(soon(put(thread_kind, "t", value{{"n", 2}}, 0)), errc::conflict);
+  BOOST_TEST(documents.newest(thread_kind, "t").value()->body["n"] == value(1));
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(one_of_several_threads_wins_each_revision, Kind, document_kinds) {
   Kind kind;
   commit(*kind.documents, {put(thread_kind, "t", value{{"n", 0}})});

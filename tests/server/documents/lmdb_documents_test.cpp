@@ -130,6 +130,24 @@ BOOST_AUTO_TEST_CASE(commits_that_wait_together_share_transactions) {
   BOOST_TEST(transaction() - before < commits / 2);
 }
 
+BOOST_AUTO_TEST_CASE(a_commit_without_hurry_shares_the_transaction_of_the_next_one) {
+  constexpr std::uint64_t pairs = 50;
+  auto transaction = [this] { return env()->begin_write().value().id(); };
+  auto before = transaction();
+  reopen();
+  std::atomic<std::uint64_t> durable = 0;
+  for (std::uint64_t n = 0; n < pairs; ++n) {
+    documents->commit_soon(
+      {put(a_thread, "t", thread_body(1), 2 * n)},
+      [](const result<void>& how) { BOOST_REQUIRE(how.has_value()); },
+      [&](const result<void>& how) { durable += how ? 1 : 0; });
+    commit(*documents, {put(a_thread, "t", thread_body(2), 2 * n + 1)});
+    BOOST_TEST(durable == n + 1); // before the later one
+    BOOST_TEST(documents->newest(a_thread, "t").value()->body == thread_body(2));
+  }
+  BOOST_TEST(transaction() - before < 2 * pairs); // a pair that was slow has two
+}
+
 BOOST_AUTO_TEST_CASE(stores_of_one_directory_are_the_same) {
   BOOST_TEST(open_lmdb_documents(dir.path()).value() == documents);
   require_error(open_lmdb_documents(dir.path(), test_keys()), errc::invalid_config);

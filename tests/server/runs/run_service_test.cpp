@@ -5,10 +5,18 @@
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/saver.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <future>
+#include <mutex>
+#include <utility>
+#include <vector>
 
 namespace troupe::server {
 namespace {
@@ -31,6 +39,92 @@ compiled_graph held_graph(const std::shared_ptr<gate>& at) {
   return g.compile({.name = "held"});
 }
 
+// Documents whose commits without hurry stay on the way until they are settled.
+class late_documents final : public document_store {
+public:
+  result<std::optional<document>> get(document_kind kind, const std::string& id) override {
+    return of_->get(kind, id);
+  }
+  result<document_page> search(const document_query& query) override { return of_->search(query); }
+  void commit(std::vector<document_change> changes,
+              std::function<void(result<void>)> then) override {
+    of_->commit(std::move(changes), std::move(then));
+  }
+  void commit_soon(std::vector<document_change> changes, std::function<void(result<void>)> accepted,
+                   std::function<void(result<void>)> durable) override {
+    if (!loses_)
+      of_->commit_and_wait(std::move(changes)).value();
+    durable_ = std::move(durable);
+    accepted({});
+  }
+  std::shared_ptr<void> watch(document_kind kind,
+                              std::function<void(const std::vector<std::string>&)> told) override {
+    return of_->watch(kind, std::move(told));
+  }
+  bool is_shared() const noexcept override { return false; }
+
+  void lose() { loses_ = true; }
+  bool has_late() const { return bool(durable_); }
+  void settle(result<void> how) { std::exchange(durable_, nullptr)(std::move(how)); }
+
+private:
+  std::shared_ptr<document_store> of_ = memory_documents();
+  bool loses_ = false;
+  std::function<void(result<void>)> durable_;
+};
+
+// Documents that hold the commits of runs' ends back until they are let go.
+class held_ends final : public document_store {
+public:
+  result<std::optional<document>> get(document_kind kind, const std::string& id) override {
+    return of_->get(kind, id);
+  }
+  result<document_page> search(const document_query& query) override { return of_->search(query); }
+  void commit(std::vector<document_change> changes,
+              std::function<void(result<void>)> then) override {
+    std::unique_lock lock{mutex_};
+    if (!holds_ || !has_an_end(changes)) {
+      lock.unlock();
+      return of_->commit(std::move(changes), std::move(then));
+    }
+    held_.emplace_back(std::move(changes), std::move(then));
+    changed_.notify_all();
+  }
+  std::shared_ptr<void> watch(document_kind kind,
+                              std::function<void(const std::vector<std::string>&)> told) override {
+    return of_->watch(kind, std::move(told));
+  }
+  bool is_shared() const noexcept override { return false; }
+
+  // Whether so many are held at once, soon.
+  bool holds(std::size_t count) {
+    std::unique_lock lock{mutex_};
+    return changed_.wait_for(lock, std::chrono::seconds{30}, [&] { return held_.size() == count; });
+  }
+  void let_go() {
+    std::unique_lock lock{mutex_};
+    holds_ = false;
+    auto held = std::exchange(held_, {});
+    lock.unlock();
+    for (auto& [changes, then] : held)
+      of_->commit(std::move(changes), std::move(then));
+  }
+
+private:
+  static bool has_an_end(const std::vector<document_change>& changes) {
+    return std::ranges::any_of(changes, [](const auto& one) {
+      return one.kind == document_kind::run && one.body
+             && (*one.body)["status"] == value("success");
+    });
+  }
+
+  std::shared_ptr<document_store> of_ = memory_documents();
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool holds_ = true;
+  std::vector<std::pair<std::vector<document_change>, std::function<void(result<void>)>>> held_;
+};
+
 struct served {
   explicit served(std::shared_ptr<document_store> kept = memory_documents(),
                   std::shared_ptr<saver> threads = make_memory_saver(),
@@ -47,6 +141,15 @@ struct served {
   run_record create(value members = value::map()) {
     return runs.create(thread, request(std::move(members)),
                        {.assistant_id = "a", .graph_id = "held"});
+  }
+  // A run whose client hears nothing of it before `known`.
+  std::future<run_outcome> wait_for(value members, std::atomic<int>& known) {
+    auto told = std::make_shared<std::promise<run_outcome>>();
+    run_waiter waiter{.known = [&known](const run_record&) { ++known; },
+                      .ended = [told](const run_outcome& o) { told->set_value(o); }};
+    runs.create(thread, request(std::move(members)), {.assistant_id = "a", .graph_id = "held"}, {},
+                {}, &waiter);
+    return told->get_future();
   }
   std::future<run_outcome> ending(const run_record& run) {
     auto told = std::make_shared<std::promise<run_outcome>>();
@@ -98,6 +201,73 @@ BOOST_AUTO_TEST_CASE(a_run_ends_with_its_values_and_leaves_an_idle_thread) {
   BOOST_TEST((s.stored_thread().status == thread_status::idle));
   BOOST_TEST(s.stored_thread().inflight.empty());
   BOOST_TEST(s.end_of(run).output["n"] == value(1)); // also long after
+}
+
+BOOST_AUTO_TEST_CASE(a_client_hears_of_a_run_when_its_record_is_durable) {
+  auto documents = std::make_shared<late_documents>();
+  served s{documents};
+  std::atomic<int> known = 0;
+  auto end = s.wait_for(held_run().with("durability", "exit"), known);
+  s.at->wait_for(1); // it runs without a wait for the disk
+  BOOST_TEST(known == 0);
+  documents->settle({});
+  BOOST_TEST(known == 1);
+  s.at->open();
+  BOOST_TEST((end.get().run.status == run_status::success));
+  BOOST_TEST((s.stored_thread().status == thread_status::idle));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_saves_or_is_observed_before_its_end_has_a_durable_record) {
+  auto documents = std::make_shared<late_documents>();
+  served s{documents};
+  std::atomic<int> known = 0;
+  s.wait_for(free_run.with("durability", "async"), known).get();
+  s.wait_for(free_run.with("durability", "sync"), known).get();
+  auto observer = s.runs.observe(s.thread, {});
+  s.wait_for(free_run.with("durability", "exit"), known).get();
+  BOOST_TEST(known == 3);
+  BOOST_TEST(!documents->has_late());
+  observer.reset();
+  auto running = s.wait_for(held_run().with("durability", "async"), known);
+  s.at->wait_for(1);
+  auto waiting = s.wait_for(free_run.with("durability", "exit"), known); // another one runs
+  BOOST_TEST(known == 5);
+  s.at->open();
+  waiting.get();
+}
+
+BOOST_AUTO_TEST_CASE(a_run_whose_record_is_lost_ends_with_an_error) {
+  auto documents = std::make_shared<late_documents>();
+  documents->lose();
+  served s{documents};
+  std::atomic<int> known = 0;
+  auto end = s.wait_for(held_run().with("durability", "exit"), known);
+  s.at->wait_for(1);
+  documents->settle(error{errc::storage_full, "the disk is full"});
+  s.at->open();
+  auto outcome = end.get();
+  BOOST_TEST((outcome.run.status == run_status::error));
+  BOOST_TEST(outcome.output.contains("__error__"));
+  BOOST_TEST(known == 0);
+  BOOST_TEST(documents->search({.kind = document_kind::run}).value().total == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(ends_of_many_runs_are_on_their_way_to_the_disk_at_once) {
+  auto documents = std::make_shared<held_ends>();
+  served s{documents};
+  constexpr auto count = 2 * limits::server_run_threads;
+  std::vector<std::future<run_outcome>> ends;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto run = s.runs.create(new_id(1'700'000'000'000'000 + static_cast<std::int64_t>(i)),
+                             s.request(free_run), {.assistant_id = "a", .graph_id = "held"});
+    ends.push_back(s.ending(run));
+  }
+  BOOST_TEST(documents->holds(count));
+  for (auto& end : ends) // nobody hears of an end that is not durable
+    BOOST_TEST((end.wait_for(std::chrono::seconds{0}) == std::future_status::timeout));
+  documents->let_go();
+  for (auto& end : ends)
+    BOOST_TEST((end.get().run.status == run_status::success));
 }
 
 BOOST_AUTO_TEST_CASE(runs_of_a_thread_wait_for_each_other_in_order) {
