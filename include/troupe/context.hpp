@@ -234,9 +234,9 @@ public:
   const value& previous() const noexcept;
 
   const std::string&
-  checkpoint_ns() const noexcept; ///< of this task: `node:id`, from the outermost graph inwards
+  checkpoint_ns() const noexcept;    ///< of this task: `node:id`, from the outermost graph inwards
   std::string checkpoint_id() const; ///< the checkpoint this step starts from
-  const std::string& thread_id() const noexcept;     ///< empty without a saver
+  const std::string& thread_id() const noexcept; ///< empty without a saver
   const std::string& node() const noexcept;
   const std::string& task_id() const noexcept;
   std::int64_t step() const noexcept;            ///< super-steps of the thread, from -1
