@@ -1,4 +1,5 @@
 // A whole server over a socket: who may call, and what a caller may see.
+#include "server/rules/records.hpp"
 #include "tests/fixtures/raw_client.hpp"
 #include "tests/persistence/postgres/postgres_server.hpp"
 
@@ -336,7 +337,7 @@ BOOST_AUTO_TEST_CASE(agents_of_a2a_are_the_assistants_that_a_filter_lets_pass) {
 
 BOOST_AUTO_TEST_CASE(tasks_of_a2a_are_their_senders_own) {
   agent_server server{owned_options()};
-  const std::string agent = "/a2a/adder";
+  const auto agent = "/a2a/" + default_assistant_id("adder");
   auto task = ask_rpc(server, agent, as_ann, "message/send", sent_number())["result"];
   BOOST_TEST(task["status"]["state"] == value("completed"));
   auto context = text_of_member(task, "contextId");
