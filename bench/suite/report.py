@@ -2,6 +2,7 @@
 import html
 import math
 import re
+import textwrap
 
 from lines import README, SECTIONS
 from measure import ratio
@@ -9,6 +10,7 @@ from measure import ratio
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
 COLOURS = {"langgraph-py": "#3b6fb6", "fast-langgraph": "#2a9d8f", "langgraph-js": "#e09f3e", "neograph": "#b5446e",
            "baseline": "#777777"}
+COMPLAINT_MAX = 160  # characters of a peer's failure on the page
 NOT_COMPARED = """\
 - NeoGraph runs through its Python binding: its nodes are functions of Python, as LangGraph's are.
 - NeoGraph stores no checkpoint of the input, and its sends take a step more.
@@ -39,7 +41,7 @@ def cell(row, program):
 def about(results):
     m = results["machine"]
     return (f"{m['date']}; {m['cores']} cores of {m['processor']}, {m['memory_gib']} GiB, Linux {m['kernel']}, "
-            f"load {m['load']} at the start; {m['compiler']}; {results['rounds']} rounds")
+            f"load {m['load']} at the start; {m['compiler']}; rounds: {results['rounds']}")
 
 
 def table(results):
@@ -62,7 +64,7 @@ def table(results):
 
 def markdown(results, chart):
     skipped = "".join(f"- {name} was skipped: {why}\n" for name, why in results["skipped"].items())
-    failed = "".join(f"- {line}\n" for line in results["complaints"])
+    failed = "".join(f"- {textwrap.shorten(line, COMPLAINT_MAX, placeholder=' …')}\n" for line in results["complaints"])
     return f"""# Benchmarks
 
 Written by `tools/bench`; [bench/README.md](../bench/README.md) has the rules. {about(results)}.

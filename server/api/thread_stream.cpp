@@ -123,7 +123,8 @@ void thread_stream::tell_past(const rooms& with, const std::string& thread_id,
     }
     try {
       hold(with.runs.read(thread_id, run.run_id, is_here ? after.seq : 0, reader_of(run.run_id)));
-    } catch (const refusal&) { // it was removed meanwhile
+    } catch (const refusal&) {
+      continue; // it was removed meanwhile
     }
   }
 }
