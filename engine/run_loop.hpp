@@ -62,8 +62,8 @@ public:
   /// Gives a state channel the writes of a step → settled; they may be moved out of `change`.
   /// `before`: its contents.
   virtual void change(std::uint64_t epoch, channel_change& change, const channel_cell& before) = 0;
-  /// Saves → saved, with the same ticket, in order. True: it was stored
-  /// within this call, as all before it were, and `request` is as it was. Else it is moved from.
+  /// Saves → saved, with the same ticket, in order; `request` is moved from. True: it was stored
+  /// within this call, as all before it were. Then `request` is as it was, and saved is not called.
   virtual bool save(save_request& request, save_ack when, std::uint64_t ticket) = 0;
   virtual void emit(stream_part part) = 0;
   virtual std::string next_checkpoint_id(std::int64_t step) = 0;

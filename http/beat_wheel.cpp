@@ -27,7 +27,7 @@ beat_wheel::place beat_wheel::add(clock::time_point when, std::function<void()> 
   return out;
 }
 
-// Times that are removed leave a wake-up behind at most.
+// A time that was removed costs at most one wake-up.
 void beat_wheel::arm() {
   if (beats_.empty() || (armed_ && *armed_ <= beats_.begin()->first))
     return;

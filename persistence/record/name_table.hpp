@@ -45,9 +45,9 @@ private:
       return std::hash<std::string_view>{}(s);
     }
   };
-  std::unordered_map<std::string, std::uint32_t, text_hash, std::equal_to<>> numbers_;
   std::uint32_t number_of(std::string_view name);
 
+  std::unordered_map<std::string, std::uint32_t, text_hash, std::equal_to<>> numbers_;
   std::vector<std::string_view> order_;    // the keys of numbers_, which do not move
   std::array<std::uint32_t, 64> recent_{}; // numbers by a mark of their name, each only a guess
   std::uint32_t stored_ = 0;
