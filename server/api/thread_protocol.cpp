@@ -207,13 +207,13 @@ struct held_reading {
 void stream_events(const rooms& with, const api_call& call, const http_responder& to) {
   auto thread_id = checked_id(call.parameters[0], "thread");
   auto what = subscription_of(json_body(call.request));
+  auto hub = with.hubs->at(thread_id); // before the head: it keeps the events from here on
   auto out = std::make_shared<event_writer>(to, http_headers{{"X-Accel-Buffering", "no"}});
   auto held = std::make_shared<held_reading>();
   out->when_gone([held] { held->drop(); });
-  held->hold(
-    with.hubs->at(thread_id)->subscribe(std::move(what), [out](const numbered_event& event) {
-      out->event(event.event.method, event.json, std::to_string(event.seq));
-    }));
+  held->hold(hub->subscribe(std::move(what), [out](const numbered_event& event) {
+    out->event(event.event.method, event.json, std::to_string(event.seq));
+  }));
 }
 
 // ---- the same over a WebSocket
@@ -247,16 +247,16 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
     try {
       auto what = subscription_of((*command)["params"]);
       auto name = new_id(session->with.runs.now());
+      auto hub = session->with.hubs->at(session->thread_id); // before the answer, as above
       session->say(success(id, value::map({{"subscription_id", name}, {"replayed_events", 0}}), 0));
-      auto reading = session->with.hubs->at(session->thread_id)
-                       ->subscribe(std::move(what),
-                                   [weak = std::weak_ptr{session}](const numbered_event& event) {
-                                     if (auto open = weak.lock()) {
-                                       std::lock_guard lock{open->mutex};
-                                       if (open->socket)
-                                         open->socket->send(event.json);
-                                     }
-                                   });
+      auto reading = hub->subscribe(std::move(what),
+                                    [weak = std::weak_ptr{session}](const numbered_event& event) {
+                                      if (auto open = weak.lock()) {
+                                        std::lock_guard lock{open->mutex};
+                                        if (open->socket)
+                                          open->socket->send(event.json);
+                                      }
+                                    });
       std::lock_guard lock{session->mutex};
       session->subscriptions[name] = std::move(reading);
     } catch (const refusal& no) {

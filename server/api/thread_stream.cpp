@@ -1,7 +1,8 @@
 // thread_stream: the past of a thread's runs from their logs, then the present.
 //
 // Invariants:
-//  - the observer of the thread is there before the runs are listed, so no event is between.
+//  - the observer of the thread is there before the runs are listed, so no event is between; and
+//    before the head leaves, so a client that has the head misses no run that it begins.
 //  - a run that is read from its log is read to its end, and the observer's events of it are left
 //    out. So each event comes once, from one of the two.
 //  - events of the observer wait until the past is told.
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <set>
 
 namespace troupe::server {
@@ -22,15 +24,14 @@ namespace {
 
 class thread_stream : public std::enable_shared_from_this<thread_stream> {
 public:
-  thread_stream(const http_responder& to, bool only_lifecycle)
-    : out_{to, {}},
-      only_lifecycle_{only_lifecycle} {}
+  explicit thread_stream(bool only_lifecycle) : only_lifecycle_{only_lifecycle} {}
 
   /// Owns:   the connection holds this, and this its readings, until the peer leaves.
   void begin(const rooms& with, const std::string& thread_id,
-             const std::optional<thread_position>& after) {
-    out_.when_gone([self = shared_from_this()] { self->drop(); });
+             const std::optional<thread_position>& after, const http_responder& to) {
     hold(with.runs.observe(thread_id, observer()));
+    out_.emplace(to, http_headers{});
+    out_->when_gone([self = shared_from_this()] { self->drop(); });
     if (after)
       tell_past(with, thread_id, *after);
     tell_waiting();
@@ -49,7 +50,7 @@ private:
   void tell(const std::string& run_id, const run_event& event) const;
   void tell_end(const std::string& run_id);
 
-  const event_writer out_;
+  std::optional<event_writer> out_; // there before anything is told
   const bool only_lifecycle_;
   std::mutex mutex_;
   std::vector<std::shared_ptr<void>> readings_;
@@ -159,7 +160,7 @@ void thread_stream::drop() {
 
 void thread_stream::tell(const std::string& run_id, const run_event& event) const {
   if (!only_lifecycle_ || event.name == "metadata")
-    out_.event(event.name, event.data, to_string(thread_position{run_id, event.seq}));
+    out_->event(event.name, event.data, to_string(thread_position{run_id, event.seq}));
 }
 
 // The log and the observer may both report the end of a run of the past.
@@ -168,8 +169,8 @@ void thread_stream::tell_end(const std::string& run_id) {
     return;
   if (!is_past_told_ || read_runs_.contains(run_id))
     ended_runs_.insert(run_id);
-  out_.event("metadata", to_plain_json(value::map({{"status", "run_done"}, {"run_id", run_id}})),
-             to_string(thread_position{.run_id = run_id, .is_at_end = true}));
+  out_->event("metadata", to_plain_json(value::map({{"status", "run_done"}, {"run_id", run_id}})),
+              to_string(thread_position{.run_id = run_id, .is_at_end = true}));
 }
 
 } // namespace
@@ -186,8 +187,9 @@ void stream_thread(const rooms& with, const api_call& call, const http_responder
   const bool only_lifecycle = !modes.empty() && std::ranges::all_of(modes, [](const auto& mode) {
     return mode == "lifecycle";
   });
-  std::make_shared<thread_stream>(to, only_lifecycle)
-    ->begin(with, thread.thread_id, thread_position_after(call.request.header("last-event-id")));
+  std::make_shared<thread_stream>(only_lifecycle)
+    ->begin(with, thread.thread_id, thread_position_after(call.request.header("last-event-id")),
+            to);
 }
 
 } // namespace troupe::server
