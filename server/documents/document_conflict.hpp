@@ -5,17 +5,19 @@
 
 namespace troupe::server {
 
-/// Whether a document has the revision that a change expects.
-/// Shape:  `now`: its revision; 0: it does not exist.
-/// Errors: conflict, which names the document.
-inline result<void> check_revision(document_kind kind, const std::string& id,
-                                   const std::optional<std::uint64_t>& expected,
-                                   std::uint64_t now) {
-  if (!expected || *expected == now)
+/// Whether a document has the revision that a change expects, or is there, as a condition wants it.
+/// Shape:  `change`: in the form of any store. `now`: the document's revision; 0: it does not
+/// exist. Errors: conflict, which names the document.
+template <class Change> result<void> check_revision(const Change& change, std::uint64_t now) {
+  std::string text;
+  if (change.is_condition && now == 0)
+    text = "change documents: the one that they need does not exist: ";
+  else if (change.expected && *change.expected != now)
+    text = "change a document: it has revision " + std::to_string(now) + ", not "
+           + std::to_string(*change.expected) + ": ";
+  else
     return {};
-  std::string text{"change a document: it has revision "};
-  text.append(std::to_string(now)).append(", not ").append(std::to_string(*expected));
-  text.append(": ").append(to_string(kind)).append(" `").append(id).append("`");
+  text.append(to_string(change.kind)).append(" `").append(change.id).append("`");
   return error{errc::conflict, std::move(text)};
 }
 

@@ -111,6 +111,8 @@ result<void> check_changes(std::span<const document_change> changes) {
     if (!seen.emplace(change.kind, change.id).second)
       return refused_change(change, "it is changed twice");
   }
+  if (!changes.empty() && changes.back().is_condition)
+    return refused_change(changes.back(), "no change comes after this condition");
   return {};
 }
 

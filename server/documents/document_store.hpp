@@ -48,14 +48,16 @@ struct document {
   value body;
 };
 
-/// A change of one document.
+/// A change of one document, or a condition of the changes after it.
 /// Shape:  `body` nullopt removes it. `expected`: the revision that the document has now, 0 when it
-///         must not exist; nullopt accepts any.
+///         must not exist; nullopt accepts any. `is_condition`: the document must exist, and stays
+///         as it is; the last element of a commit is not a condition.
 struct document_change {
   document_kind kind;
   std::string id;
   std::optional<value> body;
   std::optional<std::uint64_t> expected = std::nullopt;
+  bool is_condition = false;
 };
 
 /// Selects documents of a kind.
@@ -108,7 +110,8 @@ public:
   /// Order:  commits take effect in the order of the calls.
   /// Thread: `then` is called on a thread of the store, or on this one; it is short, does not
   ///         throw, and does not drop the last reference to the store.
-  /// Errors: conflict when a document does not have the expected revision, invalid_value when a
+  /// Errors: conflict when a document does not have the expected revision, or that of a condition
+  ///         does not exist. invalid_value when a
   ///         change has another shape; the message names the document.
   virtual void commit(std::vector<document_change> changes,
                       std::function<void(result<void>)> then) = 0;

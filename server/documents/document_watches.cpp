@@ -52,7 +52,8 @@ void document_watches::tell(document_kind kind, const std::vector<std::string>& 
 void document_watches::tell(std::span<const document_change> changes) {
   std::map<document_kind, std::vector<std::string>> ids;
   for (const auto& change : changes)
-    ids[change.kind].push_back(change.id);
+    if (!change.is_condition)
+      ids[change.kind].push_back(change.id);
   for (const auto& [kind, changed] : ids)
     tell(kind, changed);
 }

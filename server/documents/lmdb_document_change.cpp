@@ -39,7 +39,8 @@ file_sealing documents_sealing(std::shared_ptr<const key_provider> keys,
 }
 
 result<encoded_change> encode(document_change change) {
-  encoded_change encoded{change.kind, std::move(change.id), std::nullopt, {}, change.expected};
+  encoded_change encoded{change.kind, std::move(change.id), std::nullopt,
+                         {},          change.expected,      change.is_condition};
   if (!change.body)
     return encoded;
   auto body = to_msgpack(*change.body);
@@ -118,14 +119,14 @@ result<std::optional<document_head>> lmdb_document_change::find(document_kind ki
 
 result<void> lmdb_document_change::check(const std::vector<encoded_change>& changes) {
   for (const auto& change : changes) {
-    if (!change.expected)
+    if (!change.expected && !change.is_condition)
       continue;
     record_opener::scope scope{opener_};
     auto head = find(change.kind, change.id);
     if (!head)
       return head.error();
     auto now = *head ? (*head)->revision : 0;
-    if (auto ok = check_revision(change.kind, change.id, change.expected, now); !ok)
+    if (auto ok = check_revision(change, now); !ok)
       return ok;
   }
   return {};

@@ -20,13 +20,14 @@ file_sealing documents_sealing(std::shared_ptr<const key_provider> keys,
                                std::size_t compress_bytes_min);
 
 /// A change whose body is encoded.
-/// Shape:  `terms` as in document_head; `encoded` nullopt removes the document.
+/// Shape:  as document_change. `terms` as in document_head; `encoded` nullopt removes the document.
 struct encoded_change {
   document_kind kind;
   std::string id;
   std::optional<std::string> encoded;
   std::vector<std::string> terms;
   std::optional<std::uint64_t> expected;
+  bool is_condition = false;
 };
 /// Errors: invalid_value for a body that is too large or deep.
 result<encoded_change> encode(document_change change);
@@ -39,7 +40,7 @@ public:
   /// Whether the documents have the revisions that the changes expect. Writes nothing.
   /// Errors: conflict.
   result<void> check(const std::vector<encoded_change>& changes);
-  /// Makes one change, whatever revision its document has.
+  /// Makes one change that is not a condition, whatever revision its document has.
   result<void> make(const encoded_change& change);
   /// Makes all index entries anew, unless the file has these indexes.
   result<void> update_indexes();

@@ -44,6 +44,8 @@ write_outcome lmdb_document_writer::make(const std::vector<encoded_change>& chan
   }
   write_outcome outcome;
   for (const auto& change : changes) {
+    if (change.is_condition)
+      continue;
     outcome.answer = change_->make(change);
     if (!outcome.answer)
       break;

@@ -166,7 +166,7 @@ private:
   static std::vector<document_change> names_of(const std::vector<document_change>& changes) {
     std::vector<document_change> names;
     for (const auto& change : changes)
-      names.push_back({change.kind, change.id, std::nullopt});
+      names.push_back({change.kind, change.id, std::nullopt, {}, change.is_condition});
     return names;
   }
 

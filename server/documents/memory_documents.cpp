@@ -63,9 +63,11 @@ private:
   result<void> change(const std::vector<document_change>& changes) {
     std::scoped_lock lock{mutex_};
     for (const auto& one : changes)
-      if (auto ok = check_revision(one.kind, one.id, one.expected, revision_of(one)); !ok)
+      if (auto ok = check_revision(one, revision_of(one)); !ok)
         return ok;
     for (const auto& one : changes) {
+      if (one.is_condition)
+        continue;
       if (one.body)
         documents_[one.kind][one.id] = {one.id, revision_of(one) + 1, *one.body};
       else

@@ -191,9 +191,7 @@ result<void> postgres_document_writer::read_revisions(const posted_commit& commi
 
 result<void> postgres_document_writer::check(const posted_commit& commit) {
   for (const auto& change : commit.changes)
-    if (auto ok = check_revision(change.kind, change.id, change.expected,
-                                 revisions_[{change.kind, change.id}]);
-        !ok)
+    if (auto ok = check_revision(change, revisions_[{change.kind, change.id}]); !ok)
       return ok;
   return {};
 }
@@ -214,6 +212,8 @@ result<void> postgres_document_writer::send(posted_commit& commit, std::size_t& 
   std::vector<std::int64_t> kinds, put_kinds, removed_kinds, revisions;
   std::vector<std::string> ids, put_ids, removed_ids, bodies, members;
   for (const auto& change : commit.changes) {
+    if (change.is_condition)
+      continue;
     kinds.push_back(static_cast<std::int64_t>(change.kind));
     ids.push_back(change.id);
     auto& revision = revisions_[{change.kind, change.id}];

@@ -24,13 +24,14 @@
 namespace troupe::server {
 
 /// A change on its way to Postgres.
-/// Shape:  `body` msgpack, nullopt to remove; `members` JSON text.
+/// Shape:  as document_change. `body` msgpack, nullopt to remove; `members` JSON text.
 struct posted_change {
   document_kind kind;
   std::string id;
   std::optional<std::string> body;
   std::string members;
   std::optional<std::uint64_t> expected;
+  bool is_condition = false;
 };
 
 /// A commit on its way to Postgres.

@@ -72,7 +72,7 @@ public:
     auto posted = std::make_shared<posted_commit>();
     std::vector<document_change> names; // without bodies, for the watchers
     for (auto& change : changes) {
-      names.push_back({change.kind, change.id, std::nullopt});
+      names.push_back({change.kind, change.id, std::nullopt, {}, change.is_condition});
       auto one = post(std::move(change));
       if (!one)
         return then(one.error());
@@ -106,7 +106,8 @@ public:
 
 private:
   result<posted_change> post(document_change change) {
-    posted_change posted{change.kind, std::move(change.id), std::nullopt, {}, change.expected};
+    posted_change posted{change.kind, std::move(change.id), std::nullopt,
+                         {},          change.expected,      change.is_condition};
     if (!change.body)
       return posted;
     auto body = to_msgpack(*change.body);

@@ -46,8 +46,8 @@ void release_run(thread_record& thread, run_record& run, std::int64_t attempts_m
   thread.status = thread.inflight.empty() ? thread_status::error : thread_status::busy;
 }
 
-std::uint64_t first_event_of(std::uint64_t last, bool former_owner_may_store) noexcept {
-  return last + (former_owner_may_store ? limits::server_run_events_gap : 0) + 1;
+std::uint64_t first_event_of(std::uint64_t last, bool has_former_owner) noexcept {
+  return last + (has_former_owner ? limits::server_run_events_gap : 0) + 1;
 }
 
 } // namespace troupe::server

@@ -45,7 +45,7 @@ bool is_same_claim(const run_record& mine, const run_record& stored) noexcept;
 void release_run(thread_record& thread, run_record& run, std::int64_t attempts_max);
 
 /// The number of the first event of an attempt. `last`: of the newest event that is stored, or 0.
-/// A former owner that may still store events has a range of its own.
-std::uint64_t first_event_of(std::uint64_t last, bool former_owner_may_store) noexcept;
+/// The former owner's readers may have events that were not stored, so it has a range of its own.
+std::uint64_t first_event_of(std::uint64_t last, bool has_former_owner) noexcept;
 
 } // namespace troupe::server

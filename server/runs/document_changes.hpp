@@ -20,6 +20,10 @@ inline document_change removal_of(document_kind kind, std::string id,
                                   std::optional<std::uint64_t> expected = std::nullopt) {
   return {kind, std::move(id), std::nullopt, expected};
 }
+/// The changes after it are refused (conflict) unless the document exists.
+inline document_change condition_of(document_kind kind, std::string id) {
+  return {kind, std::move(id), std::nullopt, std::nullopt, true};
+}
 
 /// Calls `change` until no other change came between its reads and its commit.
 template <class F> auto without_conflict(F&& change) {

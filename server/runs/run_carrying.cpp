@@ -115,6 +115,14 @@ void run_service::take_part(live_run& hand, const stream_part& part) {
     say(hand, std::move(name), std::move(data));
 }
 
+// A server whose runs are free for others stores nothing more of them: no event, since a reader
+// elsewhere may be past it, and no end, since its last events are missing.
+std::vector<document_change> run_service::condition_of_owner(const live_run& hand) const {
+  if (!lease_)
+    return {};
+  return {condition_of(document_kind::server, hand.run.owner)};
+}
+
 // Events of a resumable run, and those for readers on other servers, are stored before a reader has
 // them.
 void run_service::say(live_run& hand, std::string name, std::string data) {
@@ -125,11 +133,14 @@ void run_service::say(live_run& hand, std::string name, std::string data) {
     std::lock_guard lock{hand.events_mutex};
     event.seq = ++hand.events;
     if (hand.stores_events) {
-      std::vector<document_change> changes{change_to_event(hand.run_id, event)};
+      auto changes = condition_of_owner(hand);
+      changes.push_back(change_to_event(hand.run_id, event));
       if (event.seq > options_.events_kept_max)
         changes.push_back(removal_of_event(hand.run_id, event.seq - options_.events_kept_max));
       documents_->commit(std::move(changes),
                          [log = hand.log, event](const result<void>& stored) mutable {
+                           if (!stored && stored.error().code() == errc::conflict)
+                             return;
                            if (!stored)
                              log_warning("keep an event of a stream: " + stored.error().message());
                            log->append(std::move(event), true);
@@ -261,7 +272,7 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
   auto stored = find_run(run.thread_id, run.run_id, &revision);
   if (stored && !is_same_claim(hand->run, *stored))
     return let_go(hand);
-  std::vector<document_change> changes;
+  auto changes = condition_of_owner(*hand);
   run.updated_at = time_text(now());
   run.followed = stored && stored->followed;
   run.output = is_temporary && run.followed ? outcome.output : value{};
@@ -300,6 +311,8 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
       goes ? removal_of(document_kind::thread, run.thread_id, found->revision)
            : change_to(document_kind::thread, run.thread_id, thread.body(), found->revision));
   }
+  if (!stored && !found)
+    changes.clear(); // all of it was removed meanwhile
   auto end = std::make_shared<const run_end>(
     run_end{hand, how, std::move(outcome), asked, std::move(next), wait_until});
   documents_->commit(std::move(changes), [this, end](const result<void>& committed) {
@@ -316,8 +329,12 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
 
 run_service::finishing run_service::settle_end(const run_end& end, const result<void>& committed) {
   const auto& run = end.outcome.run;
-  if (!committed && committed.error().code() == errc::conflict)
+  if (!committed && committed.error().code() == errc::conflict) {
+    const auto& owner = end.hand->run.owner;
+    if (lease_ && !documents_->get(document_kind::server, owner).value())
+      return let_go(end.hand);
     return store_end(end.hand, end.how, end.outcome, end.asked);
+  }
   committed.value();
   if (end.how && end.hand->is_lost)
     throw lost_record(run.run_id); // it has another end

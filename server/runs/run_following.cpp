@@ -264,10 +264,11 @@ void run_service::store_events_of(live_run& hand) {
   std::lock_guard lock{hand.events_mutex};
   if (std::exchange(hand.stores_events, true))
     return;
-  std::vector<document_change> changes;
-  for (const auto& event : hand.log->early_events())
+  auto early = hand.log->early_events();
+  auto changes = condition_of_owner(hand);
+  for (const auto& event : early)
     changes.push_back(change_to_event(hand.run_id, event));
-  if (!changes.empty())
+  if (!early.empty())
     documents_->commit(std::move(changes), [](const result<void>& stored) {
       if (!stored)
         log_warning("keep the first events of a stream: " + stored.error().message());

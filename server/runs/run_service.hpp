@@ -222,6 +222,7 @@ private:
   void abandon(live_run& run);
   finishing let_go(const std::shared_ptr<live_run>& run);
   void store_events_of(live_run& run);
+  std::vector<document_change> condition_of_owner(const live_run& run) const;
   void restore_events(live_run& run);
   void read_stored_events(live_run& run);
   void prepare_reader(live_run& run);

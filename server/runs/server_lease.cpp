@@ -63,11 +63,11 @@ void server_lease::renew() {
     revision_ = found->revision;
     return;
   }
+  join_servers(new_id(options_.steady_now()));
   log_warning("server " + mine
               + ": other servers took its runs over, since it showed no sign of "
                 "life for "
               + std::to_string(limits::server_lease.count()) + " ms (server_lease)");
-  join_servers(new_id(options_.steady_now()));
   callbacks_.lost();
 }
 

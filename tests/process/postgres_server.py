@@ -10,9 +10,9 @@ from programs import Program, run
 
 
 class Server:
-    """A server on a Unix socket in a folder of its own."""
+    """A server on a Unix socket in a folder of its own, and for a network of other hosts, if one is given."""
 
-    def __init__(self):
+    def __init__(self, address="", network=""):
         programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/initdb"))
         if not programs:
             raise AssertionError("no Postgres server: tools/setup installs it")
@@ -28,8 +28,11 @@ class Server:
                     "--no-instructions"], cwd="/", **self.user)
         if made.returncode != 0:
             raise AssertionError(made.stdout + made.stderr)
+        if network:
+            with open(self.folder / "data" / "pg_hba.conf", "a", encoding="utf-8") as rules:
+                rules.write(f"host all all {network} trust\n")
         self.program = Program([self.bin / "postgres", "-D", self.folder / "data", "-k", self.folder,
-                                "-c", "listen_addresses=", "-c", "fsync=off", "-c",
+                                "-c", f"listen_addresses={address}", "-c", "fsync=off", "-c",
                                 "shared_buffers=16MB"], cwd="/", **self.user)
         if not self.program.wait_until(lambda: any("ready to accept" in line
                                                    for line in self.program.err.lines)):

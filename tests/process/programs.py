@@ -120,15 +120,16 @@ class Program:
 
 
 class Followed:
-    """A program whose output is read all the time. `out` and `err`: its lines, each with when it came."""
+    """A program whose output is read all the time. `out` and `err`: its lines, each with when it came.
+    `news`: the condition that reports lines; programs can share one."""
 
-    def __init__(self, arguments, **options):
+    def __init__(self, arguments, news=None, **options):
         options.setdefault("stdin", subprocess.DEVNULL)
         self.process = subprocess.Popen([str(a) for a in arguments], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, encoding="utf-8",
                                         errors="replace", **options)
         self.out, self.err = [], []
-        self.news, self.open_streams = threading.Condition(), 2
+        self.news, self.open_streams = news or threading.Condition(), 2
         self.readers = [threading.Thread(target=self.follow, args=pair, daemon=True) for pair in
                         [(self.process.stdout, self.out), (self.process.stderr, self.err)]]
         for reader in self.readers:

@@ -29,13 +29,15 @@ def free_port():
 
 
 class Server:
-    def __init__(self, programs, records):
+    """`records`: the arguments that say where they are. `host`: its address."""
+
+    def __init__(self, programs, records, host="127.0.0.1"):
         library = pathlib.Path(programs).parent / "lib" / "libserver_graphs.so"
-        self.port = free_port()
+        self.host, self.port = host, free_port()
         self.command = [f"{programs}/troupe", "serve", f"{library}:plain", f"{library}:slow",
-                        "--listen", f"127.0.0.1:{self.port}", *records, "--json"]
+                        "--listen", f"{host}:{self.port}", *records, "--json"]
         self.process = None
-        self.starts = 0
+        self.starts = 0  # and ends of other troubles: a stream that saw none was not cut
         self.is_up = threading.Event()
 
     def start(self):
@@ -52,7 +54,7 @@ class Server:
 
     def ask(self, method, path, body=None, headers=None):
         """The answer's status and JSON. Raises OSError or HTTPException when the server is gone."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
         try:
             connection.request(method, path, json.dumps(body) if body is not None else None,
                                {"Content-Type": "application/json", **(headers or {})})
@@ -64,7 +66,7 @@ class Server:
 
     def events(self, path, after, take):
         """Calls `take` with the events of a stream until it ends, however that comes."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
         try:
             connection.request("GET", path, headers={"Last-Event-ID": after})
             answer = connection.getresponse()
@@ -149,7 +151,7 @@ class Client(threading.Thread):
         body = {"assistant_id": "plain", "if_not_exists": "create", "multitask_strategy": "enqueue",
                 "durability": "exit", "input": {}}
         server = self.site.server()
-        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+        connection = http.client.HTTPConnection(server.host, server.port, timeout=30)
         try:
             connection.request("POST", f"/threads/{self.waited}/runs/wait", json.dumps(body),
                                {"Content-Type": "application/json"})
@@ -249,8 +251,13 @@ def faults_of_waits(site, thread, answered):
         yield f"thread {thread}: the steps {log} after {len(listed)} runs"
 
 
-def try_kills(servers, kills, seed):
-    """Starts the servers, kills them one by one under load, and returns what is wrong then."""
+def kill(server):
+    server.kill()
+    server.start()
+
+
+def try_troubles(servers, troubles, seed, trouble):
+    """Starts the servers, brings trouble to one after the other under load, and returns what is wrong then."""
     rng = random.Random(seed)
     site = Site(servers)
     for server in servers:
@@ -260,14 +267,12 @@ def try_kills(servers, kills, seed):
     for client in clients:
         client.start()
     is_stuck = False
-    for _ in range(kills):
+    for _ in range(troubles):
         steps = rng.randint(1, PROGRESS_MAX)
         is_stuck = not all(site.progress.acquire(timeout=PROGRESS_WAIT_S) for _ in range(steps))
         if is_stuck or stops.is_set():
             break
-        server = rng.choice(servers)
-        server.kill()
-        server.start()
+        trouble(rng.choice(servers))
     stops.set()
     for client in clients:
         client.join()
@@ -298,10 +303,10 @@ def try_kills(servers, kills, seed):
     return faults
 
 
-def report(servers, kills, seed):
+def report(servers, troubles, seed, trouble=kill):
     seed = int(seed) if seed is not None else random.randrange(1 << 30)
-    print(f"seed {seed}, {kills} kills", flush=True)
-    faults = try_kills(servers, int(kills), seed)
+    print(f"seed {seed}, {troubles} times", flush=True)
+    faults = try_troubles(servers, int(troubles), seed, trouble)
     for fault in faults[:50]:
         print(fault)
     return int(bool(faults))

@@ -27,7 +27,7 @@ inline constexpr std::chrono::milliseconds server_lease_renewal{1000};
 inline constexpr std::chrono::milliseconds server_lease{2500};
 // All runs in flight are looked at when a server is gone, and at least so often.
 inline constexpr std::chrono::milliseconds server_runs_look{30'000};
-// Numbers of events that a takeover leaves out, for a former owner that may still store some.
+// Numbers of events that a takeover leaves out, since a former owner may have told some.
 inline constexpr std::uint64_t server_run_events_gap = 1'000'000;
 inline constexpr std::size_t server_events_read = 100; // that a follower reads at once
 // A run that another server followed leaves its last events, and the record of a stateless run, for

@@ -74,6 +74,35 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_commit_with_a_conflict_changes_nothing, Kind, do
   BOOST_TEST(found(documents, {run_kind}) == "of 0");
 }
 
+BOOST_AUTO_TEST_CASE_TEMPLATE(changes_need_the_document_of_their_condition, Kind, document_kinds) {
+  Kind kind;
+  auto& documents = *kind.documents;
+  const document_change server{document_kind::server, "s", std::nullopt, std::nullopt, true};
+  std::vector<std::string> told;
+  auto watching = documents.watch(document_kind::server, [&](const auto& ids) {
+    told.insert(told.end(), ids.begin(), ids.end());
+  });
+  auto refused = documents.commit_and_wait({server, put(run_kind, "t/r", value{{"n", 1}})});
+  require_error(refused, errc::conflict);
+  BOOST_TEST(refused.error().message().find("server `s`") != std::string::npos);
+  BOOST_TEST(found(documents, {run_kind}) == "of 0");
+  commit(documents, {put(document_kind::server, "s", value{{"n", 1}})});
+  commit(documents, {server, put(run_kind, "t/r", value{{"n", 1}})});
+  BOOST_TEST(documents.get(run_kind, "t/r").value()->revision == 1u);
+  auto stays = documents.get(document_kind::server, "s").value();
+  BOOST_REQUIRE(stays.has_value());
+  BOOST_TEST(stays->revision == 1u);
+  BOOST_TEST(stays->body == (value{{"n", 1}}));
+  BOOST_TEST(found(documents, {document_kind::server}) == "s of 1");
+  watching.reset();
+  BOOST_TEST(told == std::vector<std::string>{"s"}, boost::test_tools::per_element());
+  require_error(documents.commit_and_wait({put(run_kind, "t/r", value{{"n", 2}}), server}),
+                errc::invalid_value);
+  commit(documents, {removal(document_kind::server, "s")});
+  require_error(documents.commit_and_wait({server, removal(run_kind, "t/r")}), errc::conflict);
+  BOOST_TEST(documents.get(run_kind, "t/r").value().has_value());
+}
+
 BOOST_AUTO_TEST_CASE_TEMPLATE(malformed_changes_are_refused, Kind, document_kinds) {
   Kind kind;
   auto refused = [&kind](document_change change) {

@@ -347,7 +347,7 @@ BOOST_AUTO_TEST_CASE(a_resumable_stream_is_complete_over_a_takeover) {
   auto numbers = all.numbers();
   BOOST_TEST(is_rising(numbers));
   BOOST_TEST(numbers.front() == 1u);
-  BOOST_TEST(numbers.back() > limits::server_run_events_gap); // a might still store some
+  BOOST_TEST(numbers.back() > limits::server_run_events_gap); // a may have told some
   BOOST_TEST(all.names().back() == "values");
   for (auto after : numbers) { // a client that comes back with any of them
     heard_events rest;
@@ -357,6 +357,47 @@ BOOST_AUTO_TEST_CASE(a_resumable_stream_is_complete_over_a_takeover) {
     BOOST_TEST(
       std::equal(those.begin(), those.end(), std::ranges::find(numbers, after) + 1, numbers.end()));
   }
+}
+
+BOOST_AUTO_TEST_CASE(a_frozen_server_stores_no_events_of_runs_that_were_taken_over) {
+  shared_server b{*this, "b"};
+  b.at->open();
+  shared_server a{*this, "a"};
+  auto run = a.create(held_input().with("stream_resumable", true));
+  auto here = a.ending(run);
+  a.at->wait_for(1);
+  notice_deaths(*this, b);
+  b.end_of(run);
+  auto numbers = [&] {
+    std::vector<std::uint64_t> out;
+    for (const auto& event : stored_events_after(*documents, run.run_id, 0))
+      out.push_back(event.seq);
+    return out;
+  };
+  auto told = numbers(); // to readers that do not come back
+  a.at->open();          // a ends its step without a look at its lease
+  here.get();
+  BOOST_TEST(numbers() == told, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_frozen_server_stores_no_end_of_a_run_that_is_free_for_others) {
+  shared_server a{*this, "a"};
+  auto run = a.create(held_input().with("stream_resumable", true));
+  auto here = a.ending(run);
+  a.at->wait_for(1);
+  auto told = last_stored_event(*documents, run.run_id);
+  documents->commit_and_wait({{document_kind::server, "a", std::nullopt}}).value();
+  a.at->open(); // a ends its step without a look at its lease
+  while (a.runs.running() > 0)
+    std::this_thread::yield();
+  BOOST_TEST((stored(run)->status == run_status::running));
+  BOOST_TEST(last_stored_event(*documents, run.run_id) == told);
+  a.runs.look_at_servers(); // and takes the run up
+  BOOST_TEST((here.get().run.status == run_status::success));
+  BOOST_TEST(stored(run)->attempt == 2);
+  auto events = stored_events_after(*documents, run.run_id, told);
+  BOOST_REQUIRE(!events.empty());
+  BOOST_TEST(events.back().name == "values");
 }
 
 BOOST_AUTO_TEST_CASE(events_of_a_run_that_was_followed_are_removed_with_the_run) {
