@@ -23,6 +23,7 @@ using clock = std::chrono::steady_clock;
 struct settings {
   std::vector<std::string> jobs;
   std::string postgres;
+  std::size_t servers = 1;
   double seconds = 10;
   std::size_t threads = 100'000; // of the store that a server starts with
   std::size_t streams = 10'000;
@@ -261,7 +262,7 @@ void run(const settings& asked) {
   for (const auto& [name, job] : jobs)
     if (is_asked(name)) {
       scratch_dir folder;
-      served server{flags_of(folder)};
+      served server{flags_of(folder), asked.servers};
       print(name, job(server));
     }
   if (is_asked("start")) {
@@ -283,10 +284,17 @@ int main(int argc, char** argv) {
     ->check(CLI::IsMember({"wait_1", "wait_64", "mixed", "tokens", "streams", "start"}));
   command.add_option("--postgres", asked.postgres, "A database instead of LMDB; it is not emptied")
     ->type_name("CONNINFO");
+  command.add_option("--servers", asked.servers, "Of the database; `start` has one")
+    ->check(CLI::Range(1, 100))
+    ->capture_default_str();
   command.add_option("--seconds", asked.seconds, "Time of a job")->capture_default_str();
   command.add_option("--threads", asked.threads, "In the store of `start`")->capture_default_str();
   command.add_option("--streams", asked.streams, "At once, in `streams`")->capture_default_str();
   CLI11_PARSE(command, argc, argv);
+  if (asked.servers > 1 && asked.postgres.empty()) {
+    std::cerr << "--servers: more than one server needs --postgres\n";
+    return 1;
+  }
   try {
     troupe::bench::run(asked);
     return 0;

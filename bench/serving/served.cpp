@@ -27,20 +27,8 @@ std::vector<std::string> command(const std::vector<std::string>& flags) {
   return words;
 }
 
-} // namespace
-
-served::served(const std::vector<std::string>& flags)
-  : process_{programs() / "troupe", command(flags)} {
-  auto url = from_json(process_.first_line()).value()["url"].as<std::string>();
-  port_ = static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1)));
-}
-
-served::~served() {
-  process_.end(SIGTERM);
-}
-
-process_costs served::costs() const {
-  auto folder = "/proc/" + std::to_string(process_.id());
+process_costs costs_of(const child& process) {
+  auto folder = "/proc/" + std::to_string(process.id());
   std::ifstream stat{folder + "/stat"};
   std::string text{std::istreambuf_iterator<char>{stat}, {}};
   auto rest = text.substr(text.rfind(')') + 2); // the name before may have blanks
@@ -57,6 +45,31 @@ process_costs served::costs() const {
   memory >> pages >> pages; // the second: resident
   return {.cpu_s = ticks / static_cast<double>(::sysconf(_SC_CLK_TCK)),
           .resident_bytes = pages * static_cast<double>(::sysconf(_SC_PAGESIZE))};
+}
+
+} // namespace
+
+served::served(const std::vector<std::string>& flags, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    auto& process = processes_.emplace_back(programs() / "troupe", command(flags));
+    auto url = from_json(process.first_line()).value()["url"].as<std::string>();
+    ports_.push_back(static_cast<std::uint16_t>(std::stoul(url.substr(url.rfind(':') + 1))));
+  }
+}
+
+served::~served() {
+  for (auto& process : processes_)
+    process.end(SIGTERM);
+}
+
+process_costs served::costs() const {
+  process_costs all;
+  for (const auto& process : processes_) {
+    auto one = costs_of(process);
+    all.cpu_s += one.cpu_s;
+    all.resident_bytes += one.resident_bytes;
+  }
+  return all;
 }
 
 } // namespace troupe::bench

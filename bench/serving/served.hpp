@@ -3,33 +3,41 @@
 
 #include "bench/child.hpp"
 
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <filesystem>
 #include <string>
 #include <vector>
 
 namespace troupe::bench {
 
-/// Use of a process since its start, and its memory now. Units: seconds of processor time; bytes.
+/// Use of processes since their starts, and their memory now. Units: seconds of processor time;
+/// bytes.
 struct process_costs {
   double cpu_s = 0;
   double resident_bytes = 0;
 };
 
-/// A server with the graphs of this benchmark. It is ended with the scope.
+/// Servers of one store with the graphs of this benchmark. They are ended with the scope.
 class served {
 public:
-  /// Shape: `flags` follow the graphs, as {"--data", folder}. Blocks: until the server listens.
-  explicit served(const std::vector<std::string>& flags);
+  /// Shape: `flags` follow the graphs, as {"--data", folder}; `count` above 1 needs "--postgres".
+  /// Blocks: until the servers listen.
+  explicit served(const std::vector<std::string>& flags, std::size_t count = 1);
   served(const served&) = delete;
   ~served();
 
-  std::uint16_t port() const noexcept { return port_; }
+  /// Of one server after the other. Thread: any.
+  std::uint16_t port() const noexcept { return ports_[next_++ % ports_.size()]; }
+  /// Of all of them.
   process_costs costs() const;
 
 private:
-  child process_;
-  std::uint16_t port_ = 0;
+  std::deque<child> processes_;
+  std::vector<std::uint16_t> ports_;
+  mutable std::atomic<std::size_t> next_ = 0;
 };
 
 } // namespace troupe::bench
