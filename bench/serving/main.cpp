@@ -284,7 +284,7 @@ int main(int argc, char** argv) {
     ->check(CLI::IsMember({"wait_1", "wait_64", "mixed", "tokens", "streams", "start"}));
   command.add_option("--postgres", asked.postgres, "A database instead of LMDB; it is not emptied")
     ->type_name("CONNINFO");
-  command.add_option("--servers", asked.servers, "Of the database; `start` has one")
+  command.add_option("--servers", asked.servers, "Servers of the database; `start` has one")
     ->check(CLI::Range(1, 100))
     ->capture_default_str();
   command.add_option("--seconds", asked.seconds, "Time of a job")->capture_default_str();

@@ -29,9 +29,9 @@ public:
   served(const served&) = delete;
   ~served();
 
-  /// Of one server after the other. Thread: any.
+  /// The port of one server after the other. Thread: any.
   std::uint16_t port() const noexcept { return ports_[next_++ % ports_.size()]; }
-  /// Of all of them.
+  /// The sum over all of them.
   process_costs costs() const;
 
 private:
