@@ -163,7 +163,8 @@ figures mixed(const served& server, double seconds) {
           {"run_p50_ms", percentile(run_ms, 0.5)},
           {"run_p99_ms", percentile(run_ms, 0.99)},
           {"server_cpu", (after.cpu_s - before.cpu_s) / wall},
-          {"server_mib", after.resident_bytes / (1 << 20)}};
+          {"server_mib", after.resident_bytes / (1 << 20)},
+          {"server_private_mib", after.private_bytes / (1 << 20)}};
 }
 
 /// From a node's write to the client's read, of pieces that come one at a time.

@@ -42,9 +42,12 @@ process_costs costs_of(const child& process) {
   }
   std::ifstream memory{folder + "/statm"};
   double pages = 0;
-  memory >> pages >> pages; // the second: resident
+  double shared = 0;
+  memory >> pages >> pages >> shared; // the second: resident
+  auto page_bytes = static_cast<double>(::sysconf(_SC_PAGESIZE));
   return {.cpu_s = ticks / static_cast<double>(::sysconf(_SC_CLK_TCK)),
-          .resident_bytes = pages * static_cast<double>(::sysconf(_SC_PAGESIZE))};
+          .resident_bytes = pages * page_bytes,
+          .private_bytes = (pages - shared) * page_bytes};
 }
 
 } // namespace
@@ -68,6 +71,7 @@ process_costs served::costs() const {
     auto one = costs_of(process);
     all.cpu_s += one.cpu_s;
     all.resident_bytes += one.resident_bytes;
+    all.private_bytes += one.private_bytes;
   }
   return all;
 }

@@ -14,10 +14,11 @@
 namespace troupe::bench {
 
 /// Use of processes since their starts, and their memory now. Units: seconds of processor time;
-/// bytes.
+/// bytes; `private_bytes` are those of the resident ones that no file backs, as LMDB's does.
 struct process_costs {
   double cpu_s = 0;
   double resident_bytes = 0;
+  double private_bytes = 0;
 };
 
 /// Servers of one store with the graphs of this benchmark. They are ended with the scope.
