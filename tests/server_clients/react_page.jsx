@@ -45,5 +45,28 @@ function Current() {
   return show(useCurrent(useOptions()), {});
 }
 
+// Events come one at a time, each after the one before is drawn: as from a slow model, however busy the machine is.
+const eventsTogether = window.fetch;
+window.fetch = async (...request) => {
+  const response = await eventsTogether(...request);
+  if (!response.headers.get("content-type")?.startsWith("text/event-stream"))
+    return response;
+  const drawn = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+  let rest = "";
+  const oneByOne = new TransformStream({
+    async transform(text, to) {
+      const events = (rest + text).split(/(?<=\n\r?\n)/);
+      rest = /\n\r?\n$/.test(events.at(-1)) ? "" : events.pop();
+      for (const event of events) {
+        to.enqueue(event);
+        await drawn();
+      }
+    },
+    flush: (to) => to.enqueue(rest),
+  });
+  const decoded = response.body.pipeThrough(new TextDecoderStream());
+  return new Response(decoded.pipeThrough(oneByOne).pipeThrough(new TextEncoderStream()), response);
+};
+
 window.seen = [];
 createRoot(document.body.appendChild(document.createElement("div"))).render(given("hook") === "legacy" ? <Legacy /> : <Current />);

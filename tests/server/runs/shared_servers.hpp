@@ -7,6 +7,7 @@
 
 #include <troupe/saver.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <future>
@@ -37,6 +38,13 @@ public:
   result<document_page> search(const document_query& query) override { return of_->search(query); }
   void commit(std::vector<document_change> changes,
               std::function<void(result<void>)> then) override {
+    {
+      std::lock_guard lock{mutex_};
+      if (holds_) {
+        held_.emplace_back(std::move(changes), std::move(then));
+        return changed_.notify_all();
+      }
+    }
     if (!life_->is_dead && !refuses_)
       return of_->commit(std::move(changes), std::move(then));
     {
@@ -57,18 +65,46 @@ public:
 
   /// Commits fail, for a time.
   void refuse(bool all) { refuses_ = all; }
+  /// Commits stay on their way, as those of a frozen process.
+  void hold() {
+    std::lock_guard lock{mutex_};
+    holds_ = true;
+  }
+  void wait_for_a_held_commit_of(document_kind kind) {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] {
+      return std::ranges::any_of(held_, [kind](const auto& one) {
+        return std::ranges::find(one.first, kind, &document_change::kind) != one.first.end();
+      });
+    });
+  }
+  /// They arrive, in their order.
+  void release() {
+    std::vector<held_commit> held;
+    {
+      std::lock_guard lock{mutex_};
+      holds_ = false;
+      held.swap(held_);
+    }
+    for (auto& [changes, then] : held)
+      commit(std::move(changes), std::move(then));
+  }
   void wait_for_a_refusal() {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [this] { return refused_ > 0; });
   }
 
 private:
+  using held_commit = std::pair<std::vector<document_change>, std::function<void(result<void>)>>;
+
   const std::shared_ptr<document_store> of_;
   const std::shared_ptr<process_life> life_;
   std::atomic<bool> refuses_ = false;
   std::mutex mutex_;
   std::condition_variable changed_;
   int refused_ = 0;
+  bool holds_ = false;
+  std::vector<held_commit> held_;
 };
 
 /// One process's view of checkpoints.
