@@ -381,6 +381,8 @@ BOOST_AUTO_TEST_CASE(a_frozen_server_stores_no_events_of_runs_that_were_taken_ov
   a.documents->release();
   here.get();
   BOOST_TEST(numbers() == told, boost::test_tools::per_element());
+  a.settle();
+  b.settle();
   BOOST_TEST(a.ends + b.ends == 1);
 }
 
