@@ -6,8 +6,8 @@
 namespace troupe::server {
 
 /// Whether a document has the revision that a change expects, or is there, as a condition wants it.
-/// Shape:  `change`: in the form of any store. `now`: the document's revision; 0: it does not
-/// exist. Errors: conflict, which names the document.
+/// Shape:  `change` in any store's form. `now`: the document's revision; 0: it does not exist.
+/// Errors: conflict, which names the document.
 template <class Change> result<void> check_revision(const Change& change, std::uint64_t now) {
   std::string text;
   if (change.is_condition && now == 0)

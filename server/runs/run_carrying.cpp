@@ -272,7 +272,9 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
   auto stored = find_run(run.thread_id, run.run_id, &revision);
   if (stored && !is_same_claim(hand->run, *stored))
     return let_go(hand);
-  auto changes = condition_of_owner(*hand);
+  std::vector<document_change> changes;
+  if (stored || found) // else all of it was removed meanwhile
+    changes = condition_of_owner(*hand);
   run.updated_at = time_text(now());
   run.followed = stored && stored->followed;
   run.output = is_temporary && run.followed ? outcome.output : value{};
@@ -311,8 +313,6 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
       goes ? removal_of(document_kind::thread, run.thread_id, found->revision)
            : change_to(document_kind::thread, run.thread_id, thread.body(), found->revision));
   }
-  if (!stored && !found)
-    changes.clear(); // all of it was removed meanwhile
   auto end = std::make_shared<const run_end>(
     run_end{hand, how, std::move(outcome), asked, std::move(next), wait_until});
   documents_->commit(std::move(changes), [this, end](const result<void>& committed) {
