@@ -207,8 +207,8 @@ const std::string& run_shared::run_id() {
     return config.run_id;
   std::lock_guard lock{mutex_};
   if (made_id_.empty()) {
-    std::random_device random;
-    auto half = [&random] { return std::uint64_t{random()} << 32 | random(); };
+    thread_local std::random_device random; // slow to open
+    auto half = [] { return std::uint64_t{random()} << 32 | random(); };
     made_id_ = uuid4(half(), half());
   }
   return made_id_;

@@ -27,7 +27,7 @@ using clock = std::chrono::steady_clock;
 
 std::string new_request_id() {
   static constexpr char digits[] = "0123456789abcdef";
-  std::random_device source;
+  thread_local std::random_device source; // slow to open
   std::string out;
   for (int word = 0; word < 4; ++word)
     for (auto bits = source(); out.size() < 8u * static_cast<std::size_t>(word + 1); bits >>= 4)
