@@ -42,6 +42,9 @@ struct run_service::live_run {
   bool stores_events;                 ///< under events_mutex
   bool is_fed_here = false;           ///< under events_mutex: by the engine, not from stored events
   bool begun = false;                 ///< under the service's mutex: in this server's hands
+  /// As the commit of its begin left them; their first use empties them. Under the service's mutex
+  /// before `begun`, then of the one thread that finishes the run.
+  std::optional<end_records> begun_records;
   std::optional<run_outcome> outcome; // under the service's mutex
   std::vector<std::function<void(const run_outcome&)>> waiting; // under the service's mutex
 };

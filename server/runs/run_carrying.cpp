@@ -219,7 +219,11 @@ run_service::finishing run_service::finish(const std::shared_ptr<live_run>& hand
   auto asked = hand->cancel.load();
   if (hand->is_abandoned)
     return let_go(hand);
-  auto stored = find_run(hand->thread_id, hand->run_id);
+  if (!how || asked != cancel_action::none)
+    hand->begun_records.reset(); // what follows is not undone when the commit finds others
+  std::optional<run_record> stored;
+  if (!hand->begun_records)
+    stored = find_run(hand->thread_id, hand->run_id);
   if (stored && !is_same_claim(hand->run, *stored))
     return let_go(hand);
   if (!how && how.error().code() == errc::graph_drained && asked == cancel_action::none)
@@ -254,6 +258,16 @@ run_service::finishing run_service::finish(const std::shared_ptr<live_run>& hand
   return store_end(hand, how, std::move(outcome), asked);
 }
 
+// Others may have changed the records since. The commit is refused then, and they are read.
+run_service::end_records run_service::records_for_end(live_run& hand) const {
+  if (auto begun = std::exchange(hand.begun_records, std::nullopt))
+    return std::move(*begun);
+  end_records read;
+  read.thread = find_thread(hand.thread_id);
+  read.run = find_run(hand.thread_id, hand.run_id, &read.run_revision);
+  return read;
+}
+
 // No thread waits for the commit, so that the ends of many runs share one of the disk.
 run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& hand,
                                               const result<run_result>& how, run_outcome outcome,
@@ -267,9 +281,7 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
 
   std::shared_ptr<live_run> next;
   std::int64_t wait_until = 0;
-  auto found = find_thread(run.thread_id);
-  std::uint64_t revision = 0;
-  auto stored = find_run(run.thread_id, run.run_id, &revision);
+  auto [found, stored, revision] = records_for_end(*hand);
   if (stored && !is_same_claim(hand->run, *stored))
     return let_go(hand);
   std::vector<document_change> changes;
@@ -307,6 +319,8 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
         change_to(document_kind::run, following.document_id(), following.body(), next_revision));
       std::lock_guard lock{mutex_};
       next->run = following;
+      next->begun_records =
+        end_records{{{thread, found->revision + 1}}, following, next_revision + 1};
     }
     bool goes = is_temporary && thread.inflight.empty();
     changes.push_back(

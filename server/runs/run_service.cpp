@@ -152,6 +152,7 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
     auto found = is_stateless ? std::nullopt : find_thread(id);
     if (!found && !is_stateless && !request.creates_thread)
       throw refusal{404, "Thread or assistant not found."};
+    const auto thread_revision = found ? found->revision : 0;
     auto thread = found ? found->thread
                         : thread_record{.thread_id = id,
                                         .created_at = time_text(time),
@@ -213,9 +214,11 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
       std::lock_guard lock{mutex_};
       hand->run = as_stored;
       hand->begun = starts;
+      hand->begun_records.reset();
+      if (starts)
+        hand->begun_records = end_records{{{thread, thread_revision + 1}}, as_stored, 1};
     }
-    changes.push_back(
-      change_to(document_kind::thread, id, thread.body(), found ? found->revision : 0));
+    changes.push_back(change_to(document_kind::thread, id, thread.body(), thread_revision));
     changes.push_back(change_to(document_kind::run, run.document_id(), as_stored.body(), 0));
     changes.push_back(
       change_to(document_kind::run_place, run.run_id, value::map({{"thread_id", id}}), 0));
@@ -298,6 +301,7 @@ void run_service::advance(const std::string& thread_id) {
                 change_to(document_kind::run, run.document_id(), run.body(), revision)});
     std::lock_guard lock{mutex_};
     hand->run = run;
+    hand->begun_records = end_records{{{thread, found->revision + 1}}, run, revision + 1};
     hand->begun = true;
     begun = hand;
   };

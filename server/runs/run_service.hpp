@@ -168,6 +168,12 @@ private:
     thread_record thread;
     std::uint64_t revision = 0;
   };
+  /// The records of a run, as they are or as they were when it began here.
+  struct end_records {
+    std::optional<read_thread> thread;
+    std::optional<run_record> run;
+    std::uint64_t run_revision = 0;
+  };
 
   // ---- records
   std::string owner_id() const;
@@ -178,6 +184,7 @@ private:
                      std::uint64_t* revision = nullptr) const;
   std::vector<waiting_run> line_of(const thread_record& thread) const;
   void begin_in(thread_record& thread, run_record& run);
+  end_records records_for_end(live_run& hand) const;
 
   // ---- runs in hand
   std::shared_ptr<live_run> live(const std::string& run_id) const;

@@ -203,6 +203,22 @@ BOOST_AUTO_TEST_CASE(a_run_ends_with_its_values_and_leaves_an_idle_thread) {
   BOOST_TEST(s.end_of(run).output["n"] == value(1)); // also long after
 }
 
+BOOST_AUTO_TEST_CASE(the_end_of_a_run_keeps_what_others_changed_since_its_begin) {
+  served s;
+  auto run = s.create(held_run());
+  s.at->wait_for(1);
+  auto stored = s.documents->get(document_kind::thread, s.thread).value();
+  auto metadata = stored->body["metadata"].with("color", "green");
+  s.documents
+    ->commit_and_wait({{document_kind::thread, s.thread, stored->body.with("metadata", metadata),
+                        stored->revision}})
+    .value();
+  s.at->open();
+  BOOST_TEST((s.end_of(run).run.status == run_status::success));
+  BOOST_TEST(s.stored_thread().metadata["color"] == value("green"));
+  BOOST_TEST((s.stored_thread().status == thread_status::idle));
+}
+
 BOOST_AUTO_TEST_CASE(a_client_hears_of_a_run_when_its_record_is_durable) {
   auto documents = std::make_shared<late_documents>();
   served s{documents};
