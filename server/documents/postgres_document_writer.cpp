@@ -50,7 +50,7 @@ result<void> postgres_document_writer::connect() {
   auto began = clock::now();
   if (unreachable_ && began < no_attempt_before_)
     return *unreachable_;
-  auto opened = postgres_connection::open(options_);
+  auto opened = open();
   if (!opened) {
     auto now = clock::now();
     no_attempt_before_ = now + (now - began);
@@ -60,6 +60,17 @@ result<void> postgres_document_writer::connect() {
   unreachable_.reset();
   connection_ = std::move(*opened);
   return {};
+}
+
+result<std::unique_ptr<postgres_connection>> postgres_document_writer::open() const {
+  auto opened = postgres_connection::open(options_);
+  if (!opened || options_.keyring)
+    return opened;
+  static const auto hurry = "SET idle_in_transaction_session_timeout = "
+                            + std::to_string(limits::server_idle_in_transaction.count());
+  if (auto ok = (*opened)->send_once(hurry); !ok)
+    return ok.error();
+  return opened;
 }
 
 // A connection may have been lost while it was idle, so the first failure gets a second attempt.
@@ -77,17 +88,29 @@ result<void> postgres_document_writer::begin() {
   }
 }
 
+// Asks for the revisions together with the lock. That statement sees what was committed before the
+// lock was granted.
 result<void> postgres_document_writer::lock() {
   revisions_.clear();
   if (auto ok = connection_->send(sql_.begin); !ok)
     return ok;
-  auto row = connection_->ask(sql_.lock);
-  if (!row)
-    return row.error();
-  if (row->size() != 1)
+  if (auto ok = connection_->send(sql_.lock); !ok)
+    return ok;
+  auto asked = ask_revisions(nullptr);
+  if (!asked)
+    return asked.error();
+  auto answers = connection_->finish();
+  if (!answers)
+    return answers.error();
+  if (*asked) {
+    note_revisions(answers->back());
+    answers->pop_back();
+  }
+  auto& row = answers->back();
+  if (row.size() != 1)
     return error{errc::checkpoint_corrupt, "change documents: documents_state has lost its row"};
-  before_ = last_ = row->number(0, 0);
-  auto stored = read_data_key(*row, 0, 1);
+  before_ = last_ = row.number(0, 0);
+  auto stored = read_data_key(row, 0, 1);
   if (!stored)
     return stored.error();
   cipher_.set(std::move(*stored));
@@ -158,8 +181,8 @@ result<bool> postgres_document_writer::is_stored(const posted_commit& commit) {
   return rows ? result<bool>{rows->size() > 0} : rows.error();
 }
 
-// Reads those of the commits to come as well.
-result<void> postgres_document_writer::read_revisions(const posted_commit& commit) {
+// Whether there is something to ask for: what this commit needs, if one is given, and those to come.
+result<bool> postgres_document_writer::ask_revisions(const posted_commit* commit) {
   std::vector<std::int64_t> kinds;
   std::vector<std::string> ids;
   auto add = [&](const posted_commit& one) {
@@ -169,23 +192,38 @@ result<void> postgres_document_writer::read_revisions(const posted_commit& commi
         ids.push_back(change.id);
       }
   };
-  add(commit);
-  if (ids.empty())
-    return {};
+  if (commit)
+    add(*commit);
+  if (commit && ids.empty())
+    return false;
   {
     std::scoped_lock lock{expected_mutex_};
     for (const auto& one : expected_)
       if (ids.size() < revisions_read_max)
         add(*one);
   }
+  if (ids.empty())
+    return false;
   postgres_params params;
   params.number_array(kinds).bytes_array(ids);
-  auto rows = connection_->ask(sql_.revisions, params);
-  if (!rows)
-    return rows.error();
-  for (std::size_t row = 0; row < rows->size(); ++row)
-    revisions_[{static_cast<document_kind>(rows->number(row, 0)), rows->string(row, 1)}] =
-      static_cast<std::uint64_t>(rows->number(row, 2));
+  auto sent = connection_->send(sql_.revisions, params);
+  return sent ? result<bool>{true} : sent.error();
+}
+
+void postgres_document_writer::note_revisions(postgres_rows& rows) {
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    revisions_[{static_cast<document_kind>(rows.number(row, 0)), rows.string(row, 1)}] =
+      static_cast<std::uint64_t>(rows.number(row, 2));
+}
+
+result<void> postgres_document_writer::read_revisions(const posted_commit& commit) {
+  auto asked = ask_revisions(&commit);
+  if (!asked || !*asked)
+    return asked ? result<void>{} : asked.error();
+  auto answers = connection_->finish();
+  if (!answers)
+    return answers.error();
+  note_revisions(answers->back());
   return {};
 }
 

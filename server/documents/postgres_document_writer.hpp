@@ -69,9 +69,12 @@ private:
   using place = std::pair<document_kind, std::string>;
 
   result<void> connect();
+  result<std::unique_ptr<postgres_connection>> open() const;
   result<void> lock();
   result<void> seal_from_now_on();
   result<bool> is_stored(const posted_commit& commit);
+  result<bool> ask_revisions(const posted_commit* commit);
+  void note_revisions(postgres_rows& rows);
   result<void> read_revisions(const posted_commit& commit);
   result<void> check(const posted_commit& commit);
   result<void> send(posted_commit& commit, std::size_t& bytes);

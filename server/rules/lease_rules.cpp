@@ -7,16 +7,21 @@
 
 namespace troupe::server {
 
+std::int64_t counted_silence(std::int64_t since_last_look) noexcept {
+  constexpr std::chrono::microseconds most = 2 * limits::server_lease_renewal;
+  return std::min<std::int64_t>(since_last_look, most.count());
+}
+
 servers_look look_at_servers(const std::map<std::string, seen_server>& before,
-                             const std::vector<server_sign>& now_there, std::int64_t now,
+                             const std::vector<server_sign>& now_there, std::int64_t silence,
                              std::int64_t lease_micros) {
   servers_look out;
   for (const auto& sign : now_there) {
     auto known = before.find(sign.server_id);
-    auto seen = known != before.end() && known->second.revision == sign.revision
-                  ? known->second
-                  : seen_server{sign.revision, now};
-    if (now - seen.since >= lease_micros)
+    seen_server seen{sign.revision};
+    if (known != before.end() && known->second.revision == sign.revision)
+      seen.silent = known->second.silent + silence;
+    if (seen.silent >= lease_micros)
       out.dead.push_back(sign);
     out.seen.emplace(sign.server_id, seen);
   }

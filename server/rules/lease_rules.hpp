@@ -18,23 +18,28 @@ struct server_sign {
 
 /// The signs of servers, as one observer saw them. Times are the observer's own, so that clocks of
 /// several hosts need not agree.
-/// Units:  `since`: microseconds of a steady clock, when that revision was first seen.
+/// Units:  `silent`: microseconds that were counted since that revision was first seen.
 struct seen_server {
   std::uint64_t revision = 0;
-  std::int64_t since = 0;
+  std::int64_t silent = 0;
   friend bool operator==(const seen_server&, const seen_server&) = default;
 };
 
+/// The part of the time since an observer's last look that counts as the silence of others, at most
+/// two renewals. What held the observer up for longer may have held the others up, too.
+/// Units:  microseconds.
+std::int64_t counted_silence(std::int64_t since_last_look) noexcept;
+
 /// Shape:  `dead`: those that showed the same sign for the whole lease. `is_one_gone`: a server
-/// that
-///         was seen before has no document any more.
+///         that was seen before has no document any more.
 struct servers_look {
   std::map<std::string, seen_server> seen = {};
   std::vector<server_sign> dead = {};
   bool is_one_gone = false;
 };
+/// `silence`: counted since the look before.
 servers_look look_at_servers(const std::map<std::string, seen_server>& before,
-                             const std::vector<server_sign>& now_there, std::int64_t now,
+                             const std::vector<server_sign>& now_there, std::int64_t silence,
                              std::int64_t lease_micros);
 
 /// Whether a run in flight is carried out under this record: its owner and attempt are unchanged.

@@ -76,7 +76,9 @@ void server_lease::bury_the_dead() {
   for (const auto& one : documents_->search({.kind = document_kind::server}).value().documents)
     if (one.id != id())
       there.push_back({one.id, one.revision});
-  auto found = look_at_servers(seen_, there, options_.steady_now(), lease_micros);
+  auto now = options_.steady_now();
+  auto silence = counted_silence(now - std::exchange(looked_at_, now));
+  auto found = look_at_servers(seen_, there, silence, lease_micros);
   seen_ = std::move(found.seen);
   bool is_one_gone = found.is_one_gone;
   for (const auto& dead : found.dead) {

@@ -65,6 +65,7 @@ private:
   const lease_options options_;
   const lease_callbacks callbacks_;
   std::map<std::string, seen_server> seen_;
+  std::int64_t looked_at_ = 0; // at the others, by steady_now()
   std::uint64_t revision_ = 0; // of this server's document
   int looks_ = 0;
 

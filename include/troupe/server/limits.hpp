@@ -25,6 +25,9 @@ inline constexpr std::size_t server_join_events_max = 1000;
 // lease time is dead for the others, which take its runs up: within 5 s after its death.
 inline constexpr std::chrono::milliseconds server_lease_renewal{1000};
 inline constexpr std::chrono::milliseconds server_lease{2500};
+// Postgres ends a transaction of documents whose server stands still for so long, since the others
+// wait for it. With a key provider, which may be slow, it is limits::postgres_idle_in_transaction.
+inline constexpr std::chrono::milliseconds server_idle_in_transaction{1500};
 // All runs in flight are looked at when a server is gone, and at least so often.
 inline constexpr std::chrono::milliseconds server_runs_look{30'000};
 // Numbers of events that a takeover leaves out, since a former owner may have told some.

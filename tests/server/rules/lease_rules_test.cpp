@@ -13,22 +13,31 @@ BOOST_AUTO_TEST_SUITE(server_lease_rules)
 BOOST_AUTO_TEST_CASE(a_server_is_dead_when_its_sign_stayed_the_same_for_the_lease) {
   auto look = look_at_servers({}, {{"a", 1}, {"b", 1}}, 100, 10);
   BOOST_TEST(look.dead.empty()); // seen for the first time
-  look = look_at_servers(look.seen, {{"a", 2}, {"b", 1}}, 109, 10);
+  look = look_at_servers(look.seen, {{"a", 2}, {"b", 1}}, 9, 10);
   BOOST_TEST(look.dead.empty());
-  look = look_at_servers(look.seen, {{"a", 2}, {"b", 1}}, 110, 10);
+  look = look_at_servers(look.seen, {{"a", 2}, {"b", 1}}, 1, 10);
   BOOST_REQUIRE(look.dead.size() == 1u);
   BOOST_TEST(look.dead[0].server_id == "b");
   BOOST_TEST(look.dead[0].revision == 1u);
-  look = look_at_servers(look.seen, {{"a", 3}, {"b", 2}}, 118, 10);
+  look = look_at_servers(look.seen, {{"a", 3}, {"b", 2}}, 8, 10);
   BOOST_TEST(look.dead.empty()); // it came back in time
+}
+
+BOOST_AUTO_TEST_CASE(an_observer_that_was_held_up_does_not_count_that_time) {
+  using micros = std::chrono::microseconds;
+  constexpr auto renewal = micros{limits::server_lease_renewal}.count();
+  BOOST_TEST(counted_silence(renewal) == renewal);
+  BOOST_TEST(counted_silence(2 * renewal) == 2 * renewal);
+  BOOST_TEST(counted_silence(100 * renewal) == 2 * renewal);
+  BOOST_TEST(counted_silence(100 * renewal) < micros{limits::server_lease}.count());
 }
 
 BOOST_AUTO_TEST_CASE(a_server_that_left_is_gone_once) {
   auto look = look_at_servers({}, {{"a", 1}}, 1, 10);
   BOOST_TEST(!look.is_one_gone);
-  look = look_at_servers(look.seen, {}, 2, 10);
+  look = look_at_servers(look.seen, {}, 1, 10);
   BOOST_TEST(look.is_one_gone);
-  look = look_at_servers(look.seen, {}, 3, 10);
+  look = look_at_servers(look.seen, {}, 1, 10);
   BOOST_TEST(!look.is_one_gone);
 }
 
@@ -67,6 +76,9 @@ BOOST_AUTO_TEST_CASE(a_look_at_all_runs_and_a_takeover_are_within_their_times) {
   BOOST_TEST(limits::server_runs_look % limits::server_lease_renewal == milliseconds{0});
   BOOST_TEST(limits::server_lease + 2 * limits::server_lease_renewal < milliseconds{5000});
   BOOST_TEST(limits::server_lease > 2 * limits::server_lease_renewal);
+  // A server that waits for a frozen one shows that it lives before others miss it.
+  BOOST_TEST(limits::server_idle_in_transaction + limits::server_lease_renewal
+             <= limits::server_lease);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
