@@ -101,7 +101,7 @@ bool matches(const document& one, const document_query& query) {
   return member.is_string() && has_text(member.as_string(), query.like->second);
 }
 
-void document_store::commit_soon(std::vector<document_change> changes,
+void document_store::commit_soon(std::vector<document_change> changes, commit_pace,
                                  std::function<void(result<void>)> accepted,
                                  std::function<void(result<void>)> durable) {
   commit(std::move(changes),

@@ -93,6 +93,10 @@ bool matches(const document& one, const document_query& query);
 /// jsonb containment: whether `part` is contained in `whole`.
 bool contains(const value& whole, const value& part);
 
+/// Whether the commit of the disk begins at once, or others are gathered into it for about
+/// limits::server_commit_window.
+enum class commit_pace : std::uint8_t { hurries, gathers };
+
 /// Errors: of every member: storage codes. A document that can't be read is checkpoint_corrupt; the
 ///         message names it. A change that expects any revision can replace or remove it.
 /// Thread: any.
@@ -118,13 +122,12 @@ public:
   /// Blocks: until the changes are durable.
   result<void> commit_and_wait(std::vector<document_change> changes);
 
-  /// The same, but others may be gathered into the commit of the disk for a while.
+  /// The same, with an answer before the disk has the changes.
   /// Shape:  all changes expect a revision.
   /// Order:  `accepted` is called when newest() shows the changes, or with the error when they are
-  ///         refused. Later `durable` is called, unless they were refused: at most about
-  ///         limits::server_commit_window later, and before the `then` of a later commit. Its error
-  ///         says that they are lost.
-  virtual void commit_soon(std::vector<document_change> changes,
+  ///         refused. Later `durable` is called, unless they were refused, and before the `then` of
+  ///         a later commit. Its error says that they are lost.
+  virtual void commit_soon(std::vector<document_change> changes, commit_pace pace,
                            std::function<void(result<void>)> accepted,
                            std::function<void(result<void>)> durable);
   /// As get(), which shows durable changes alone. This one shows those of commit_soon() at once.

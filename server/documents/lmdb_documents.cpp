@@ -24,7 +24,7 @@ namespace {
 struct pending_documents {
   std::vector<encoded_change> changes;
   std::optional<troupe::error> refused;
-  std::function<void(result<void>)> accepted = {}; // of a commit that does not hurry
+  std::function<void(result<void>)> accepted = {}; // of commit_soon()
 };
 
 class lmdb_document_store final : public document_store {
@@ -98,14 +98,15 @@ public:
   }
 
   // A refusal is told with the transaction, too.
-  void commit_soon(std::vector<document_change> changes, std::function<void(result<void>)> accepted,
+  void commit_soon(std::vector<document_change> changes, commit_pace pace,
+                   std::function<void(result<void>)> accepted,
                    std::function<void(result<void>)> durable) override {
     auto pending = encoded_changes(changes);
     if (!pending)
       return accepted(pending.error());
     (*pending)->accepted = std::move(accepted);
     commit_job job;
-    job.hurries = false;
+    job.hurries = pace == commit_pace::hurries;
     auto names = names_of(changes);
     job.upkeep = [this, pending = *pending, changes = std::move(changes)] {
       auto made = writer_.make(pending->changes, pending->refused);

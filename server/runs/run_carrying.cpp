@@ -327,9 +327,13 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
       goes ? removal_of(document_kind::thread, run.thread_id, found->revision)
            : change_to(document_kind::thread, run.thread_id, thread.body(), found->revision));
   }
+  const bool is_early = std::exchange(hand->may_answer_early, false) && how && !is_cancelled
+                        && !waits && !next && found && stored;
+  if (is_early)
+    hand->early_outcome = outcome;
   auto end = std::make_shared<const run_end>(
     run_end{hand, how, std::move(outcome), asked, std::move(next), wait_until});
-  documents_->commit(std::move(changes), [this, end](const result<void>& committed) {
+  auto settle = [this, end](const result<void>& committed) {
     if (committed && end->next) { // at once: whoever sees the commit may ask this server for it
       std::lock_guard lock{mutex_};
       end->next->begun = true;
@@ -337,7 +341,20 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
     work_.post([this, end, committed] {
       go_on_finishing(end->hand, end->how, [&] { return settle_end(*end, committed); });
     });
-  });
+  };
+  if (!is_early) {
+    documents_->commit(std::move(changes), std::move(settle));
+    return finishing::on_its_way;
+  }
+  documents_->commit_soon(
+    std::move(changes), commit_pace::gathers,
+    [this, hand, settle](const result<void>& accepted) {
+      if (accepted)
+        answer_early(hand);
+      else
+        settle(accepted);
+    },
+    settle);
   return finishing::on_its_way;
 }
 

@@ -31,6 +31,13 @@ work_queue::clock::time_point time_point_of(std::int64_t micros) {
   return work_queue::clock::time_point{std::chrono::microseconds{micros}};
 }
 
+// At least a window from now, at one of few times, which many runs share.
+work_queue::clock::time_point after_a_window() {
+  constexpr work_queue::clock::duration window = limits::server_commit_window;
+  auto now = work_queue::clock::now().time_since_epoch();
+  return work_queue::clock::time_point{(now / window + 2) * window};
+}
+
 template <class Clock> std::int64_t micros_now() {
   return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now().time_since_epoch())
     .count();
@@ -254,24 +261,40 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
   return run;
 }
 
-// Waits until the changes are in the order of the commits. Their end comes later: a loss ends the
+// Waits until the changes are in the order of the commits. The disk has them later: a loss ends the
 // run, without a record.
 void run_service::accept_begin(const std::shared_ptr<live_run>& hand,
                                std::vector<document_change> changes,
                                const std::function<void(const run_record&)>& known) {
   auto answer = std::make_shared<std::promise<result<void>>>();
+  hand->answer_waits_for = 2;
+  hand->may_answer_early = true;
   documents_->commit_soon(
-    std::move(changes), [answer](result<void> made) { answer->set_value(std::move(made)); },
-    [hand, known, run = hand->run](const result<void>& stored) {
+    std::move(changes), commit_pace::hurries,
+    [answer](result<void> made) { answer->set_value(std::move(made)); },
+    [this, hand, known, run = hand->run](const result<void>& stored) {
       if (!stored) {
         log_warning("store run " + hand->run_id + ": " + stored.error().message());
         hand->is_lost = true;
         hand->control.cancel();
-      } else if (!hand->is_ending) {
-        known(run);
+        return;
       }
+      answer_early(hand);
+      if (hand->is_ending)
+        return;
+      work_.post_at(after_a_window(), [hand, known, run] {
+        if (!hand->is_ending)
+          known(run);
+      });
     });
   answer->get_future().get().value();
+}
+
+// A kill from here on may undo the record of the end, but neither the state nor the begin: the next
+// server takes the run up, finds nothing left to do, and ends it the same way.
+void run_service::answer_early(const std::shared_ptr<live_run>& hand) {
+  if (--hand->answer_waits_for == 0)
+    work_.post([this, hand] { tell_ended(hand, *hand->early_outcome); });
 }
 
 // ---- whose turn it is

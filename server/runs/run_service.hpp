@@ -195,6 +195,7 @@ private:
   // ---- carrying out
   void accept_begin(const std::shared_ptr<live_run>& run, std::vector<document_change> changes,
                     const std::function<void(const run_record&)>& known);
+  void answer_early(const std::shared_ptr<live_run>& run);
   void carry_out(const std::shared_ptr<live_run>& run);
   void start(const std::shared_ptr<live_run>& run);
   run_input next_input(const app<>& with, const run_record& run) const;

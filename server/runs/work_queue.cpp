@@ -12,6 +12,7 @@ namespace troupe::server {
 work_queue::work_queue(std::size_t threads) {
   for (std::size_t i = 0; i < threads; ++i)
     threads_.emplace_back([this] { serve(); });
+  threads_.emplace_back([this] { keep_time(); });
 }
 
 work_queue::~work_queue() {
@@ -20,6 +21,7 @@ work_queue::~work_queue() {
     stops_ = true;
   }
   filled_.notify_all();
+  earlier_.notify_all();
   for (auto& one : threads_)
     one.join();
 }
@@ -35,16 +37,33 @@ void work_queue::post(std::function<void()> work) {
 void work_queue::post_at(clock::time_point when, std::function<void()> work) {
   {
     std::lock_guard lock{mutex_};
-    later_.emplace(when, std::move(work));
+    auto placed = later_.emplace(when, std::move(work));
+    if (placed != later_.begin())
+      return;
   }
-  filled_.notify_one();
+  earlier_.notify_one();
+}
+
+void work_queue::keep_time() {
+  std::unique_lock lock{mutex_};
+  while (!stops_) {
+    if (later_.empty()) {
+      earlier_.wait(lock);
+      continue;
+    }
+    auto when = later_.begin()->first; // a copy: post_at() may change the map meanwhile
+    if (when > clock::now()) {
+      earlier_.wait_until(lock, when);
+      continue;
+    }
+    now_.push_back(std::move(later_.extract(later_.begin()).mapped()));
+    filled_.notify_one();
+  }
 }
 
 void work_queue::serve() {
   std::unique_lock lock{mutex_};
   for (;;) {
-    if (!later_.empty() && later_.begin()->first <= clock::now())
-      now_.push_back(std::move(later_.extract(later_.begin()).mapped()));
     if (!now_.empty()) {
       auto work = std::move(now_.front());
       now_.pop_front();
@@ -58,11 +77,8 @@ void work_queue::serve() {
       lock.lock();
     } else if (stops_) {
       return;
-    } else if (later_.empty()) {
-      filled_.wait(lock);
     } else {
-      auto when = later_.begin()->first; // a copy: another thread may take that work meanwhile
-      filled_.wait_until(lock, when);
+      filled_.wait(lock);
     }
   }
 }

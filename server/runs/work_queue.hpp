@@ -1,4 +1,5 @@
-// work_queue: a few threads that do what callbacks must not do themselves, now or at a time.
+// work_queue: a few threads that do what callbacks must not do themselves, now or at a time. Another
+// thread keeps the time, so that no more than one wakes up when work is due.
 #pragma once
 
 #include <chrono>
@@ -29,11 +30,13 @@ public:
 
 private:
   void serve();
+  void keep_time();
 
   std::mutex mutex_;
   std::condition_variable filled_;
   std::deque<std::function<void()>> now_;
   std::multimap<clock::time_point, std::function<void()>> later_;
+  std::condition_variable earlier_; // the first of later_ is another one, or the end
   bool stops_ = false;
   std::vector<std::thread> threads_; // the last member: the threads use all others
 };

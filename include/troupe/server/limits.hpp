@@ -40,7 +40,8 @@ inline constexpr std::chrono::milliseconds server_followed_kept{60'000};
 inline constexpr std::size_t server_recent_ends_max = 256;
 // The end of a run that could not be stored is stored again after so long.
 inline constexpr std::chrono::milliseconds server_end_retry{500};
-// The record of a run that is waited for is stored this late at most, unless its end comes first.
+// The end of a run that a client waited for is stored this late at most. A wait that takes longer
+// gets its head about then.
 inline constexpr std::chrono::milliseconds server_commit_window{10};
 // A server that stops waits so long for its running runs to reach the end of a step.
 inline constexpr std::chrono::milliseconds server_drain_wait{10'000};

@@ -154,24 +154,28 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_commit_without_hurry_is_seen_at_once_and_durable
                               document_kinds) {
   Kind kind;
   auto& documents = *kind.documents;
-  auto soon = [&documents](document_change change) {
+  std::uint64_t revision = 0;
+  auto soon = [&](document_change change, commit_pace pace) {
     std::promise<result<void>> accepted, durable;
     documents.commit_soon(
-      {std::move(change)}, [&](result<void> how) { accepted.set_value(std::move(how)); },
+      {std::move(change)}, pace, [&](result<void> how) { accepted.set_value(std::move(how)); },
       [&](result<void> how) { durable.set_value(std::move(how)); });
     auto how = accepted.get_future().get();
     if (how) {
       BOOST_TEST(documents.newest(thread_kind, "t").value()->body["n"] == value(1));
-      BOOST_TEST(documents.newest(thread_kind, "t").value()->revision == 1u);
+      BOOST_TEST(documents.newest(thread_kind, "t").value()->revision == revision + 1);
       BOOST_TEST(documents.search({.kind = thread_kind}).value().total == 1u); // reads wait for it
       durable.get_future().get().value();
     }
     return how;
   };
-  soon(put(thread_kind, "t", value{{"n", 1}}, 0)).value();
-  BOOST_TEST(documents.get(thread_kind, "t").value()->revision == 1u);
-  require_error(soon(put(thread_kind, "t", value{{"n", 2}}, 0)), errc::conflict);
-  BOOST_TEST(documents.newest(thread_kind, "t").value()->body["n"] == value(1));
+  for (auto pace : {commit_pace::gathers, commit_pace::hurries}) {
+    soon(put(thread_kind, "t", value{{"n", 1}}, revision), pace).value();
+    BOOST_TEST(documents.get(thread_kind, "t").value()->revision == revision + 1);
+    require_error(soon(put(thread_kind, "t", value{{"n", 2}}, revision), pace), errc::conflict);
+    BOOST_TEST(documents.newest(thread_kind, "t").value()->body["n"] == value(1));
+    ++revision;
+  }
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(one_of_several_threads_wins_each_revision, Kind, document_kinds) {

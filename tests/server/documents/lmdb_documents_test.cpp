@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(a_commit_without_hurry_shares_the_transaction_of_the_next_o
   std::atomic<std::uint64_t> durable = 0;
   for (std::uint64_t n = 0; n < pairs; ++n) {
     documents->commit_soon(
-      {put(a_thread, "t", thread_body(1), 2 * n)},
+      {put(a_thread, "t", thread_body(1), 2 * n)}, commit_pace::gathers,
       [](const result<void>& how) { BOOST_REQUIRE(how.has_value()); },
       [&](const result<void>& how) { durable += how ? 1 : 0; });
     commit(*documents, {put(a_thread, "t", thread_body(2), 2 * n + 1)});

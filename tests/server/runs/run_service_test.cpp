@@ -39,7 +39,8 @@ compiled_graph held_graph(const std::shared_ptr<gate>& at) {
   return g.compile({.name = "held"});
 }
 
-// Documents whose commits without hurry stay on the way until they are settled.
+// Documents whose early commits stay on the way until they are settled: that of a run's begin,
+// which hurries, and that of its end.
 class late_documents final : public document_store {
 public:
   result<std::optional<document>> get(document_kind kind, const std::string& id) override {
@@ -49,12 +50,21 @@ public:
   void commit(std::vector<document_change> changes,
               std::function<void(result<void>)> then) override {
     of_->commit(std::move(changes), std::move(then));
+    std::lock_guard lock{mutex_};
+    ++commits_;
+    changed_.notify_all();
   }
-  void commit_soon(std::vector<document_change> changes, std::function<void(result<void>)> accepted,
+  void commit_soon(std::vector<document_change> changes, commit_pace pace,
+                   std::function<void(result<void>)> accepted,
                    std::function<void(result<void>)> durable) override {
-    if (!loses_)
-      of_->commit_and_wait(std::move(changes)).value();
-    durable_ = std::move(durable);
+    {
+      std::lock_guard lock{mutex_};
+      auto& late = pace == commit_pace::hurries ? begin_ : end_;
+      if (!late.is_lost)
+        of_->commit_and_wait(std::move(changes)).value();
+      late.durable = std::move(durable);
+    }
+    changed_.notify_all();
     accepted({});
   }
   std::shared_ptr<void> watch(document_kind kind,
@@ -63,14 +73,41 @@ public:
   }
   bool is_shared() const noexcept override { return false; }
 
-  void lose() { loses_ = true; }
-  bool has_late() const { return bool(durable_); }
-  void settle(result<void> how) { std::exchange(durable_, nullptr)(std::move(how)); }
+  struct late_commit {
+    bool is_lost = false;
+    std::function<void(result<void>)> durable;
+  };
+  void lose_begins() { begin_.is_lost = true; }
+  void lose_ends() { end_.is_lost = true; }
+  bool has_late_begin() {
+    std::lock_guard lock{mutex_};
+    return bool(begin_.durable);
+  }
+  void wait_for_an_end() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [this] { return bool(end_.durable); });
+  }
+  void wait_for_a_commit() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [this] { return commits_ > 0; });
+  }
+  void settle_begin(result<void> how) { settle(begin_, std::move(how)); }
+  void settle_end(result<void> how) { settle(end_, std::move(how)); }
 
 private:
+  void settle(late_commit& late, result<void> how) {
+    std::unique_lock lock{mutex_};
+    auto durable = std::exchange(late.durable, nullptr);
+    lock.unlock();
+    durable(std::move(how));
+  }
+
   std::shared_ptr<document_store> of_ = memory_documents();
-  bool loses_ = false;
-  std::function<void(result<void>)> durable_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int commits_ = 0; // that were not early
+  late_commit begin_;
+  late_commit end_;
 };
 
 // Documents that hold the commits of runs' ends back until they are let go.
@@ -145,7 +182,11 @@ struct served {
   // A run whose client hears nothing of it before `known`.
   std::future<run_outcome> wait_for(value members, std::atomic<int>& known) {
     auto told = std::make_shared<std::promise<run_outcome>>();
-    run_waiter waiter{.known = [&known](const run_record&) { ++known; },
+    run_waiter waiter{.known =
+                        [&known](const run_record&) {
+                          ++known;
+                          known.notify_all();
+                        },
                       .ended = [told](const run_outcome& o) { told->set_value(o); }};
     runs.create(thread, request(std::move(members)), {.assistant_id = "a", .graph_id = "held"}, {},
                 {}, &waiter);
@@ -226,11 +267,46 @@ BOOST_AUTO_TEST_CASE(a_client_hears_of_a_run_when_its_record_is_durable) {
   auto end = s.wait_for(held_run().with("durability", "exit"), known);
   s.at->wait_for(1); // it runs without a wait for the disk
   BOOST_TEST(known == 0);
-  documents->settle({});
-  BOOST_TEST(known == 1);
+  documents->settle_begin({});
+  known.wait(0);
   s.at->open();
   BOOST_TEST((end.get().run.status == run_status::success));
+  documents->settle_end({});
   BOOST_TEST((s.stored_thread().status == thread_status::idle));
+}
+
+BOOST_AUTO_TEST_CASE(a_client_is_answered_when_the_begin_is_durable_and_the_end_is_accepted) {
+  auto documents = std::make_shared<late_documents>();
+  served s{documents};
+  std::atomic<int> known = 0;
+  for (bool begin_is_first : {true, false}) {
+    auto end = s.wait_for(free_run.with("durability", "exit"), known);
+    if (begin_is_first)
+      documents->settle_begin({});
+    documents->wait_for_an_end();
+    if (!begin_is_first) {
+      BOOST_TEST((end.wait_for(std::chrono::seconds{0}) == std::future_status::timeout));
+      documents->settle_begin({});
+    }
+    BOOST_TEST((end.get().run.status == run_status::success));
+    documents->settle_end({});
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_end_that_its_client_knows_and_the_disk_lost_is_stored_again) {
+  auto documents = std::make_shared<late_documents>();
+  documents->lose_ends();
+  served s{documents};
+  std::atomic<int> known = 0;
+  auto end = s.wait_for(free_run.with("durability", "exit"), known);
+  documents->settle_begin({});
+  auto run = end.get().run;
+  BOOST_TEST((run.status == run_status::success));
+  BOOST_TEST((s.stored(run)->status == run_status::running));
+  documents->settle_end(error{errc::storage_full, "the disk is full"});
+  documents->wait_for_a_commit();
+  BOOST_TEST((s.stored(run)->status == run_status::success));
+  BOOST_TEST(s.values()["n"] == value(1));
 }
 
 BOOST_AUTO_TEST_CASE(a_run_that_saves_or_is_observed_before_its_end_has_a_durable_record) {
@@ -242,7 +318,7 @@ BOOST_AUTO_TEST_CASE(a_run_that_saves_or_is_observed_before_its_end_has_a_durabl
   auto observer = s.runs.observe(s.thread, {});
   s.wait_for(free_run.with("durability", "exit"), known).get();
   BOOST_TEST(known == 3);
-  BOOST_TEST(!documents->has_late());
+  BOOST_TEST(!documents->has_late_begin());
   observer.reset();
   auto running = s.wait_for(held_run().with("durability", "async"), known);
   s.at->wait_for(1);
@@ -254,12 +330,12 @@ BOOST_AUTO_TEST_CASE(a_run_that_saves_or_is_observed_before_its_end_has_a_durabl
 
 BOOST_AUTO_TEST_CASE(a_run_whose_record_is_lost_ends_with_an_error) {
   auto documents = std::make_shared<late_documents>();
-  documents->lose();
+  documents->lose_begins();
   served s{documents};
   std::atomic<int> known = 0;
   auto end = s.wait_for(held_run().with("durability", "exit"), known);
   s.at->wait_for(1);
-  documents->settle(error{errc::storage_full, "the disk is full"});
+  documents->settle_begin(error{errc::storage_full, "the disk is full"});
   s.at->open();
   auto outcome = end.get();
   BOOST_TEST((outcome.run.status == run_status::error));
