@@ -80,6 +80,9 @@ inline constexpr std::size_t prune_records_max = 512;     // removed in one tran
 inline constexpr std::size_t store_reserve_bytes =
   4u << 20; // beyond the map, so that a full store can delete
 
+// Whenever a store's file has grown by so much, its pages leave this process's resident memory.
+inline constexpr std::size_t store_mapped_growth = 64u << 20;
+
 inline constexpr std::size_t store_map_bytes_min =
   1u << 20; // of the long-term store; a smaller bound counts as this
 

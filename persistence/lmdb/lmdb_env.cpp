@@ -3,6 +3,7 @@
 
 #include "graph/crash_point.hpp"
 #include "persistence/lmdb/lmdb_setup.hpp"
+#include "persistence/lmdb/mapped_pages.hpp"
 
 #include <troupe/limits.hpp>
 
@@ -234,6 +235,8 @@ result<void> lmdb_txn::commit() {
   crash_point("commit.before");
   auto rc = mdb_txn_commit(std::exchange(txn_, nullptr));
   crash_point("commit.after");
+  if (rc == 0)
+    env_->release_pages_if_grown();
   lock_.unlock();
   if (rc == EIO)
     rc = env_->why_short();
@@ -342,6 +345,7 @@ result<void> lmdb_env::open_file() {
     return failure(rc, "open the store");
   }
   env_ = env;
+  released_at_ = static_cast<std::uint64_t>(info.st_size);
   clear_dead_readers();
   return {};
 }
@@ -456,6 +460,21 @@ int lmdb_env::why_short() const {
   if (failed == EFBIG || failed == EDQUOT)
     return failed;
   return failed == ENOSPC || (failed == 0 && written < ssize_t{sizeof page}) ? ENOSPC : EIO;
+}
+
+// What is mapped once stays resident, so a file that grows would make the process grow with it.
+void lmdb_env::release_pages_if_grown() {
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  mdb_env_info(env_, &info);
+  mdb_env_stat(env_, &stat);
+  auto bytes = (info.me_last_pgno + 1) * std::uint64_t{stat.ms_psize};
+  if (bytes < released_at_ + limits::store_mapped_growth)
+    return;
+  released_at_ = bytes;
+  int file = -1;
+  if (mdb_env_get_fd(env_, &file) == 0)
+    release_mapped_pages(file);
 }
 
 void lmdb_env::clear_dead_readers() {

@@ -217,11 +217,13 @@ private:
   result<void> open_file();
   result<lmdb_txn> begin(unsigned flags);
   int why_short() const;
+  void release_pages_if_grown();
   std::size_t open_readers() const;
   error failure(int rc, std::string_view doing) const { return lmdb_error(rc, doing, file_); }
 
   std::filesystem::path file_;
   std::size_t map_size_bytes_;
+  std::uint64_t released_at_ = 0; // bytes of the file when its pages were released
   lmdb_trees trees_;
   lmdb_access access_;
   std::shared_mutex resize_mutex_;
