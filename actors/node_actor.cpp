@@ -9,6 +9,7 @@
 
 #include <caf/actor_cast.hpp>
 
+#include <atomic>
 #include <random>
 
 namespace troupe {

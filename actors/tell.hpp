@@ -9,6 +9,7 @@
 #include <caf/mailbox_element.hpp>
 #include <caf/message_id.hpp>
 
+#include <atomic>
 #include <utility>
 
 namespace troupe {

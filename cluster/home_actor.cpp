@@ -9,6 +9,7 @@
 
 #include <caf/send.hpp>
 
+#include <atomic>
 #include <set>
 
 namespace troupe::cluster {

@@ -4,6 +4,8 @@
 #include "cluster/wire/fields.hpp"
 #include "graph/checkpoint_ns.hpp"
 
+#include <atomic>
+
 namespace troupe::cluster {
 
 namespace {

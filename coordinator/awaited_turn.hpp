@@ -4,6 +4,8 @@
 
 #include "coordinator/runtime_core.hpp"
 
+#include <atomic>
+
 namespace troupe {
 
 /// A place in the queue of the run's thread. When the run's control cancels, the place is given up.

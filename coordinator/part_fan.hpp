@@ -11,6 +11,7 @@
 #include "coordinator/stream_log.hpp"
 #include "tasks/run_shared.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>

@@ -14,6 +14,7 @@
 
 #include <caf/event_based_actor.hpp>
 
+#include <atomic>
 #include <functional>
 #include <unordered_map>
 #include <vector>

@@ -18,6 +18,7 @@
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <memory>

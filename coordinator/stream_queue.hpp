@@ -12,6 +12,7 @@
 #include "coordinator/stream_log.hpp"
 #include "tasks/run_shared.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>

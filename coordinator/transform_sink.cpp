@@ -3,6 +3,7 @@
 
 #include "actors/log.hpp"
 
+#include <atomic>
 #include <utility>
 
 namespace troupe {

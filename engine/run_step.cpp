@@ -4,6 +4,7 @@
 #include "graph/names.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <utility>
 
 namespace troupe {

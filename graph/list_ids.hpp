@@ -12,6 +12,7 @@
 
 #include "graph/value_node.hpp"
 
+#include <atomic>
 #include <bit>
 
 namespace troupe::detail {

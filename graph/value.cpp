@@ -6,6 +6,7 @@
 #include "graph/value_node.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>

@@ -5,6 +5,7 @@
 #include <troupe/value.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <new>
 
 namespace troupe {

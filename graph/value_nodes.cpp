@@ -5,6 +5,7 @@
 #include "graph/value_node.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -197,18 +198,17 @@ private:
 void value_node::dispose(value_node* dead) noexcept {
   static_assert(sizeof(std::uintptr_t) <= sizeof(std::uint64_t));
   freed_nodes freed;
-  dead->refs.store(0, std::memory_order_relaxed);
+  dead->refs = 0;
   while (dead) {
     auto* node = dead;
-    dead = reinterpret_cast<value_node*>(
-      static_cast<std::uintptr_t>(node->refs.load(std::memory_order_relaxed)));
+    dead = reinterpret_cast<value_node*>(static_cast<std::uintptr_t>(node->refs));
     visit_children(*node, [&](value& child) {
       auto* released = value_access::node_of(child);
       if (!released || !released->drop())
         return;
       if (released->shape <= shape_kind::blob_in_block)
         return freed.add(released);
-      released->refs.store(reinterpret_cast<std::uintptr_t>(dead), std::memory_order_relaxed);
+      released->refs = reinterpret_cast<std::uintptr_t>(dead);
       dead = released;
     });
     freed.add(node);

@@ -7,6 +7,7 @@
 #include <boost/beast/http/read.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <utility>
 

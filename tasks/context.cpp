@@ -6,6 +6,8 @@
 #include "tasks/execute_body.hpp"
 #include "tasks/task_scope.hpp"
 
+#include <atomic>
+
 namespace troupe {
 
 namespace detail {

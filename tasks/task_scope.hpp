@@ -9,6 +9,7 @@
 #include <troupe/body_exit.hpp>
 #include <troupe/context.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <coroutine>
 #include <functional>

@@ -12,7 +12,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-LIMIT = 1.53
+LIMIT = 1.5
 STANDARD = ["string", "vector", "map", "functional", "memory", "variant", "optional", "chrono"]
 
 

@@ -5,6 +5,8 @@
 #include "server/rules/part_frames.hpp"
 #include "server/runs/run_service.hpp"
 
+#include <atomic>
+
 namespace troupe::server {
 
 struct run_service::live_run {
@@ -40,17 +42,17 @@ struct run_service::live_run {
   std::atomic<int> answer_waits_for = 0;
   bool may_answer_early = false; ///< used by the thread that begins the run, then that ends it
   std::optional<run_outcome> early_outcome; ///< set before the end is accepted
-  bool has_said_its_error = false;        ///< used by the one thread that finishes the run
-  int conflicts = 0;                      ///< the same
+  bool has_said_its_error = false;          ///< used by the one thread that finishes the run
+  int conflicts = 0;                        ///< the same
   std::mutex events_mutex;
-  std::uint64_t events = 0;           ///< under events_mutex: the number of the newest one
-  bool stores_events;                 ///< under events_mutex
-  bool is_fed_here = false;           ///< under events_mutex: by the engine, not from stored events
-  bool begun = false;                 ///< under the service's mutex: in this server's hands
+  std::uint64_t events = 0; ///< under events_mutex: the number of the newest one
+  bool stores_events;       ///< under events_mutex
+  bool is_fed_here = false; ///< under events_mutex: by the engine, not from stored events
+  bool begun = false;       ///< under the service's mutex: in this server's hands
   /// As the commit of its begin left them; their first use empties them. Under the service's mutex
   /// before `begun`, then of the one thread that finishes the run.
   std::optional<end_records> begun_records;
-  std::optional<run_outcome> outcome; // under the service's mutex
+  std::optional<run_outcome> outcome;                           // under the service's mutex
   std::vector<std::function<void(const run_outcome&)>> waiting; // under the service's mutex
 };
 

@@ -114,13 +114,17 @@ void server_lease::stop() {
 }
 
 void server_lease::serve() {
+  bool fails = false; // each change of it is logged once
   std::unique_lock lock{mutex_};
   while (!stopped_.wait_for(lock, limits::server_lease_renewal, [this] { return stops_; })) {
     lock.unlock();
     try {
       look();
+      if (std::exchange(fails, false))
+        log_info("the server shows again that it lives");
     } catch (const std::exception& e) {
-      log_warning(std::string{"show that the server lives: "} + e.what());
+      if (!std::exchange(fails, true))
+        log_warning(std::string{"show that the server lives, until it can: "} + e.what());
     }
     lock.lock();
   }

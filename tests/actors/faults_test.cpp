@@ -12,6 +12,7 @@
 #include <boost/test/unit_test.hpp>
 #include <caf/send.hpp>
 
+#include <atomic>
 #include <stdexcept>
 
 namespace troupe {

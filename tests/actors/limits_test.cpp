@@ -6,6 +6,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
+
 namespace troupe {
 
 BOOST_AUTO_TEST_SUITE(actors_limits)

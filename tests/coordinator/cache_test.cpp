@@ -3,6 +3,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <stdexcept>
 
 namespace troupe {

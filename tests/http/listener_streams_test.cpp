@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <atomic>
 #include <future>
 #include <memory>
 #include <mutex>
