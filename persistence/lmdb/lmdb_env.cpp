@@ -462,7 +462,7 @@ int lmdb_env::why_short() const {
   return failed == ENOSPC || (failed == 0 && written < ssize_t{sizeof page}) ? ENOSPC : EIO;
 }
 
-// What is mapped once stays resident, so a file that grows would make the process grow with it.
+// Pages stay resident once they are mapped. A file that grows would make the process grow with it.
 void lmdb_env::release_pages_if_grown() {
   MDB_envinfo info{};
   MDB_stat stat{};

@@ -181,7 +181,8 @@ result<bool> postgres_document_writer::is_stored(const posted_commit& commit) {
   return rows ? result<bool>{rows->size() > 0} : rows.error();
 }
 
-// Whether there is something to ask for: what this commit needs, if one is given, and those to come.
+// Whether there is something to ask for: what this commit needs, if one is given, and those to
+// come.
 result<bool> postgres_document_writer::ask_revisions(const posted_commit* commit) {
   std::vector<std::int64_t> kinds;
   std::vector<std::string> ids;

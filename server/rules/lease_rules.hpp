@@ -26,7 +26,7 @@ struct seen_server {
 };
 
 /// The part of the time since an observer's last look that counts as the silence of others, at most
-/// two renewals. What held the observer up for longer may have held the others up, too.
+/// two renewals. A cause that held the observer up for longer may have held the others up, too.
 /// Units:  microseconds.
 std::int64_t counted_silence(std::int64_t since_last_look) noexcept;
 

@@ -37,8 +37,8 @@ struct run_service::live_run {
   std::atomic<bool> is_abandoned = false; ///< another server has it: nothing is stored here
   std::atomic<bool> is_ending = false;    ///< its end is on its way to its client
   std::atomic<bool> is_lost = false;      ///< its record was accepted, but not stored
-  /// Of a run whose begin was accepted before the disk had it: what its client's answer waits for,
-  /// the begin to be durable and the end to be accepted.
+  /// How much the answer waits for, where the begin was accepted before the disk had it: the begin
+  /// is durable, and the end is accepted.
   std::atomic<int> answer_waits_for = 0;
   bool may_answer_early = false; ///< used by the thread that begins the run, then that ends it
   std::optional<run_outcome> early_outcome; ///< set before the end is accepted

@@ -1,5 +1,5 @@
-// work_queue: a few threads that do what callbacks must not do themselves, now or at a time. Another
-// thread keeps the time, so that no more than one wakes up when work is due.
+// work_queue: a few threads that do what callbacks must not do themselves, now or at a time.
+// Another thread keeps the time, so that no more than one wakes up when work is due.
 #pragma once
 
 #include <chrono>
