@@ -392,8 +392,8 @@ BOOST_AUTO_TEST_CASE(a_frozen_server_stores_no_end_of_a_run_that_is_free_for_oth
   auto run = a.create(held_input().with("stream_resumable", true));
   auto here = a.ending(run);
   a.at->wait_for(1);
-  auto told = last_stored_event(*documents, run.run_id);
   documents->commit_and_wait({{document_kind::server, "a", std::nullopt}}).value();
+  auto told = last_stored_event(*documents, run.run_id); // those on their way came before
   a.at->open(); // a ends its step without a look at its lease
   while (a.runs.running() > 0)
     std::this_thread::yield();

@@ -256,11 +256,13 @@ struct shared_server {
     return graphs.find("steps")->get_state({.thread_id = thread}).values["n"];
   }
   void kill() { life->is_dead = true; }
-  /// Returns when the work that was posted before is done.
+  /// Returns when the work that was posted before is done, and the work that it posted.
   void settle() {
-    auto done = std::make_shared<std::promise<void>>();
-    runs.later([done] { done->set_value(); });
-    done->get_future().wait();
+    for (int round = 0; round < 2; ++round) {
+      auto done = std::make_shared<std::promise<void>>();
+      runs.later([done] { done->set_value(); });
+      done->get_future().wait();
+    }
   }
 
   shared_world& world;
