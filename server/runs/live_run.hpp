@@ -40,7 +40,6 @@ struct run_service::live_run {
   /// How much the answer waits for, where the begin was accepted before the disk had it: the begin
   /// is durable, and the end is accepted.
   std::atomic<int> answer_waits_for = 0;
-  bool may_answer_early = false; ///< used by the thread that begins the run, then that ends it
   std::optional<run_outcome> early_outcome; ///< set before the end is accepted
   bool has_said_its_error = false;          ///< used by the one thread that finishes the run
   int conflicts = 0;                        ///< the same
@@ -51,7 +50,7 @@ struct run_service::live_run {
   bool begun = false;       ///< under the service's mutex: in this server's hands
   /// As the commit of its begin left them; their first use empties them. Under the service's mutex
   /// before `begun`, then of the one thread that finishes the run.
-  std::optional<end_records> begun_records;
+  std::optional<begun_records> as_begun;
   std::optional<run_outcome> outcome;                           // under the service's mutex
   std::vector<std::function<void(const run_outcome&)>> waiting; // under the service's mutex
 };

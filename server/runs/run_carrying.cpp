@@ -220,9 +220,9 @@ run_service::finishing run_service::finish(const std::shared_ptr<live_run>& hand
   if (hand->is_abandoned)
     return let_go(hand);
   if (!how || asked != cancel_action::none)
-    hand->begun_records.reset(); // what follows is not undone when the commit finds others
+    hand->as_begun.reset(); // what follows is not undone when the commit finds others
   std::optional<run_record> stored;
-  if (!hand->begun_records)
+  if (!hand->as_begun)
     stored = find_run(hand->thread_id, hand->run_id);
   if (stored && !is_same_claim(hand->run, *stored))
     return let_go(hand);
@@ -260,8 +260,8 @@ run_service::finishing run_service::finish(const std::shared_ptr<live_run>& hand
 
 // Others may have changed the records since. The commit is refused then, and they are read.
 run_service::end_records run_service::records_for_end(live_run& hand) const {
-  if (auto begun = std::exchange(hand.begun_records, std::nullopt))
-    return std::move(*begun);
+  if (auto begun = std::exchange(hand.as_begun, std::nullopt))
+    return {std::move(begun->thread), hand.run, begun->run_revision};
   end_records read;
   read.thread = find_thread(hand.thread_id);
   read.run = find_run(hand.thread_id, hand.run_id, &read.run_revision);
@@ -319,15 +319,14 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
         change_to(document_kind::run, following.document_id(), following.body(), next_revision));
       std::lock_guard lock{mutex_};
       next->run = following;
-      next->begun_records =
-        end_records{{{thread, found->revision + 1}}, following, next_revision + 1};
+      next->as_begun = begun_records{{thread, found->revision + 1}, next_revision + 1};
     }
     bool goes = is_temporary && thread.inflight.empty();
     changes.push_back(
       goes ? removal_of(document_kind::thread, run.thread_id, found->revision)
            : change_to(document_kind::thread, run.thread_id, thread.body(), found->revision));
   }
-  const bool is_early = std::exchange(hand->may_answer_early, false) && how && !is_cancelled
+  const bool is_early = hand->answer_waits_for > 0 && !hand->early_outcome && how && !is_cancelled
                         && !waits && !next && found && stored;
   if (is_early)
     hand->early_outcome = outcome;

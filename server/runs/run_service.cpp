@@ -221,9 +221,9 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
       std::lock_guard lock{mutex_};
       hand->run = as_stored;
       hand->begun = starts;
-      hand->begun_records.reset();
+      hand->as_begun.reset();
       if (starts)
-        hand->begun_records = end_records{{{thread, thread_revision + 1}}, as_stored, 1};
+        hand->as_begun = begun_records{{thread, thread_revision + 1}, 1};
     }
     changes.push_back(change_to(document_kind::thread, id, thread.body(), thread_revision));
     changes.push_back(change_to(document_kind::run, run.document_id(), as_stored.body(), 0));
@@ -268,7 +268,6 @@ void run_service::accept_begin(const std::shared_ptr<live_run>& hand,
                                const std::function<void(const run_record&)>& known) {
   auto answer = std::make_shared<std::promise<result<void>>>();
   hand->answer_waits_for = 2;
-  hand->may_answer_early = true;
   documents_->commit_soon(
     std::move(changes), commit_pace::hurries,
     [answer](result<void> made) { answer->set_value(std::move(made)); },
@@ -324,7 +323,7 @@ void run_service::advance(const std::string& thread_id) {
                 change_to(document_kind::run, run.document_id(), run.body(), revision)});
     std::lock_guard lock{mutex_};
     hand->run = run;
-    hand->begun_records = end_records{{{thread, found->revision + 1}}, run, revision + 1};
+    hand->as_begun = begun_records{{thread, found->revision + 1}, revision + 1};
     hand->begun = true;
     begun = hand;
   };

@@ -168,10 +168,14 @@ private:
     thread_record thread;
     std::uint64_t revision = 0;
   };
-  /// The records of a run, as they are or as they were when it began here.
+  /// The records of a run and its thread, as they are or as the run's begin left them.
   struct end_records {
     std::optional<read_thread> thread;
     std::optional<run_record> run;
+    std::uint64_t run_revision = 0;
+  };
+  struct begun_records {
+    read_thread thread;
     std::uint64_t run_revision = 0;
   };
 

@@ -12,16 +12,15 @@ namespace troupe::server {
 work_queue::work_queue(std::size_t threads) {
   for (std::size_t i = 0; i < threads; ++i)
     threads_.emplace_back([this] { serve(); });
-  threads_.emplace_back([this] { keep_time(); });
 }
 
 work_queue::~work_queue() {
+  later_.stop();
   {
     std::lock_guard lock{mutex_};
     stops_ = true;
   }
   filled_.notify_all();
-  earlier_.notify_all();
   for (auto& one : threads_)
     one.join();
 }
@@ -35,30 +34,8 @@ void work_queue::post(std::function<void()> work) {
 }
 
 void work_queue::post_at(clock::time_point when, std::function<void()> work) {
-  {
-    std::lock_guard lock{mutex_};
-    auto placed = later_.emplace(when, std::move(work));
-    if (placed != later_.begin())
-      return;
-  }
-  earlier_.notify_one();
-}
-
-void work_queue::keep_time() {
-  std::unique_lock lock{mutex_};
-  while (!stops_) {
-    if (later_.empty()) {
-      earlier_.wait(lock);
-      continue;
-    }
-    auto when = later_.begin()->first; // a copy: post_at() may change the map meanwhile
-    if (when > clock::now()) {
-      earlier_.wait_until(lock, when);
-      continue;
-    }
-    now_.push_back(std::move(later_.extract(later_.begin()).mapped()));
-    filled_.notify_one();
-  }
+  later_.after(when - clock::now(),
+               [this, work = std::move(work)]() mutable { post(std::move(work)); });
 }
 
 void work_queue::serve() {

@@ -1,13 +1,13 @@
 // work_queue: a few threads that do what callbacks must not do themselves, now or at a time.
-// Another thread keeps the time, so that no more than one wakes up when work is due.
 #pragma once
+
+#include "actors/timer.hpp"
 
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -26,19 +26,18 @@ public:
   ~work_queue();
 
   void post(std::function<void()> work);
+  /// The time is measured from the call, so a clock that is set meanwhile does not move it.
   void post_at(clock::time_point when, std::function<void()> work);
 
 private:
   void serve();
-  void keep_time();
 
   std::mutex mutex_;
   std::condition_variable filled_;
   std::deque<std::function<void()>> now_;
-  std::multimap<clock::time_point, std::function<void()>> later_;
-  std::condition_variable earlier_; // the first of later_ is another one, or the end
   bool stops_ = false;
-  std::vector<std::thread> threads_; // the last member: the threads use all others
+  std::vector<std::thread> threads_; // the threads use all above
+  timer later_;                      // the last member: its calls post
 };
 
 } // namespace troupe::server
