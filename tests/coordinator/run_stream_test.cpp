@@ -1,12 +1,12 @@
 // Runs that several readers read: loops, coroutines, callbacks; each with a queue of its own.
 #include "tests/fixtures/coroutine_body.hpp"
+#include "tests/fixtures/os_threads.hpp"
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/run_stream.hpp>
 
 #include <boost/test/unit_test.hpp>
 
-#include <filesystem>
 #include <future>
 #include <stdexcept>
 
@@ -82,11 +82,6 @@ struct part_listener {
   }
   result<run_result> end() { return ended.get_future().get(); }
 };
-
-std::size_t os_threads() {
-  std::filesystem::directory_iterator tasks{"/proc/self/task"};
-  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
-}
 
 using texts_read = std::vector<std::string>;
 
@@ -516,7 +511,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_streamed_runs_need_no_more_threads_than_one) {
       start();
     std::unique_lock lock{mutex};
     changed.wait(lock, [&] { return begun == count && waiting.size() == count; });
-    auto threads = os_threads();
+    auto threads = test::os_threads().size();
     auto bodies = std::exchange(waiting, {});
     lock.unlock();
     for (const auto& one : bodies)
@@ -524,7 +519,7 @@ BOOST_AUTO_TEST_CASE(a_thousand_streamed_runs_need_no_more_threads_than_one) {
     lock.lock();
     changed.wait(lock, [&] { return ended == count; });
     BOOST_TEST(parts == 3 * count);
-    return std::max(threads, os_threads());
+    return std::max(threads, test::os_threads().size());
   };
   auto of_one = run_all(1);
   auto of_many = run_all(1000);

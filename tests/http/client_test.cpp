@@ -1,6 +1,7 @@
 // HTTP as a client, against a server on the loopback that answers by a script.
 #include "http/client.hpp"
 #include "tests/fixtures/coroutine_body.hpp"
+#include "tests/fixtures/os_threads.hpp"
 #include "tests/provider/fake_provider.hpp"
 
 #include <troupe/when_all.hpp>
@@ -10,7 +11,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -23,6 +23,8 @@ namespace data = boost::unit_test::data;
 using test::fake_provider;
 using test::hang_up;
 using test::http_reply;
+using test::new_threads_end;
+using test::os_threads;
 using test::raw;
 using test::replies;
 using test::send_again;
@@ -75,11 +77,6 @@ std::optional<http_fault> fault_of(http_request request, bool whole) {
   });
   BOOST_TEST(how.has_value());
   return fault;
-}
-
-std::size_t threads_of_this_process() {
-  auto tasks = std::filesystem::directory_iterator{"/proc/self/task"};
-  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
 } // namespace
@@ -398,11 +395,11 @@ BOOST_AUTO_TEST_CASE(a_hundred_calls_take_one_thread) {
   all.let_pass();
   http_fetch_and_wait(posting(server)); // the loop's thread is there
   runtime rt;
-  auto before = threads_of_this_process();
+  auto before = os_threads().size();
   std::size_t during = 0;
   std::thread watcher{[&] {
     all.wait_for(100);
-    during = threads_of_this_process();
+    during = os_threads().size();
     all.open();
   }};
   auto answer = try_body(rt, [&](context& ctx) -> coro<value> {
@@ -422,10 +419,10 @@ BOOST_AUTO_TEST_CASE(a_loop_that_nobody_holds_ends_its_thread_and_a_new_one_begi
   loop.reset();
   fake_provider server;
   server.always(replies({.body = {send_bytes{"ok"}}}));
-  auto before = threads_of_this_process();
+  auto before = os_threads();
   for (int i = 0; i < 3; ++i)
     BOOST_TEST(http_fetch_and_wait(posting(server)).body == "ok");
-  BOOST_TEST(threads_of_this_process() == before);
+  BOOST_TEST(new_threads_end(before));
   BOOST_TEST(server.connections() == 3u);
 }
 

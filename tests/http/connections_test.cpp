@@ -1,6 +1,7 @@
 // Connections: how many there are, through which proxy, and until when one must be there.
 #include "http/client.hpp"
 #include "tests/fixtures/full_port.hpp"
+#include "tests/fixtures/os_threads.hpp"
 #include "tests/provider/fake_provider.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
@@ -10,7 +11,6 @@
 #include <stdlib.h>
 
 #include <chrono>
-#include <filesystem>
 #include <future>
 #include <memory>
 #include <optional>
@@ -75,11 +75,6 @@ http_fault fault_when_fetched(http_request request) {
   }
   BOOST_FAIL("no fault");
   throw 0;
-}
-
-std::size_t threads_here() {
-  auto tasks = std::filesystem::directory_iterator{"/proc/self/task"};
-  return static_cast<std::size_t>(std::distance(begin(tasks), end(tasks)));
 }
 
 } // namespace
@@ -178,12 +173,13 @@ BOOST_AUTO_TEST_CASE(a_name_that_many_ask_for_at_once_takes_one_more_thread) {
   test::gate all;
   server.always(test::says({.text = "x"}, {.before_head = all}));
   auto url = "http://localhost:" + std::to_string(server.port());
-  auto before = threads_here();
+  auto before = test::os_threads().size();
   std::vector<started> transfers;
   for (int i = 0; i < 100; ++i)
     transfers.push_back(start(*loop, asking(url)));
   all.wait_for(100);
-  BOOST_TEST(threads_here() <= before + 2); // the loop, and a resolver that is not gone yet
+  BOOST_TEST(test::os_threads().size()
+             <= before + 2); // the loop, and a resolver that is not gone yet
   all.open();
   for (auto& one : transfers) {
     one.ended.wait();

@@ -2,6 +2,7 @@
 #include "agents/mcp/mcp_transport.hpp"
 #include "tests/agents/mcp/held_tool.hpp"
 #include "tests/agents/mcp/served_graphs.hpp"
+#include "tests/fixtures/os_threads.hpp"
 
 #include <troupe/agents/mcp.hpp>
 #include <troupe/agents/mcp_server.hpp>
@@ -13,7 +14,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <future>
 #include <map>
 #include <memory>
@@ -215,10 +215,6 @@ BOOST_AUTO_TEST_CASE(calls_run_side_by_side_hold_no_thread_and_are_answered_as_t
   tools.push_back(held_tool(held));
   mcp_server server{rt, {.tools = tools}};
   auto client = client_of(server);
-  auto threads = [] {
-    auto tasks = std::filesystem::directory_iterator{"/proc/self/task"};
-    return std::distance(begin(tasks), end(tasks));
-  };
   runtime callers{{.worker_threads = 2}};
   state_graph<> g{{{"messages", add_messages}}};
   g.add_node("tools", tool_node{client.tools().value()});
@@ -230,10 +226,10 @@ BOOST_AUTO_TEST_CASE(calls_run_side_by_side_hold_no_thread_and_are_answered_as_t
   const tool_call greets{.name = "greet", .args = value::map({{"name", "Ada"}}), .id = "g"};
   auto greeted = app.start(value::map({{"messages", value::list({ai_message("", {greets})})}}));
   BOOST_REQUIRE(greeted.get().has_value()); // both runtimes have their threads now
-  auto before = threads();
+  auto before = test::os_threads().size();
   auto run = app.start(value::map({{"messages", value::list({ai_message("", calls, "a")})}}));
   held->at.wait_for(waiting);
-  BOOST_TEST(threads() <= before + 2); // of the callers' blocking lane
+  BOOST_TEST(test::os_threads().size() <= before + 2); // of the callers' blocking lane
   BOOST_TEST(answer_of(client, "greet", value::map({{"name", "Ada"}})) == "Hello, Ada");
   held->at.open();
   auto messages = run.get().value().value()["messages"];
