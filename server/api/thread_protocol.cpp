@@ -54,6 +54,7 @@ run_record start_run(const rooms& with, const std::string& thread_id, value body
            .with("stream_mode",
                  value::list({"values", "updates", "messages-tuple", "custom", "tasks", "tools"}));
   auto request = read_run_request(body);
+  request.is_followed = true;
   with.hubs->at(thread_id); // sees the run from its beginning
   return with.runs.create(thread_id, request, assistant_of_run(with, request.assistant_id));
 }
@@ -207,11 +208,12 @@ struct held_reading {
 void stream_events(const rooms& with, const api_call& call, const http_responder& to) {
   auto thread_id = checked_id(call.parameters[0], "thread");
   auto what = subscription_of(json_body(call.request));
-  auto hub = with.hubs->at(thread_id); // before the head: it keeps the events from here on
+  auto hub = with.hubs->at(thread_id);         // before the head: it keeps the events from here on
+  auto follows = with.hubs->follow(thread_id); // until the subscription is dropped
   auto out = std::make_shared<event_writer>(to, http_headers{{"X-Accel-Buffering", "no"}});
   auto held = std::make_shared<held_reading>();
   out->when_gone([held] { held->drop(); });
-  held->hold(hub->subscribe(std::move(what), [out](const numbered_event& event) {
+  held->hold(hub->subscribe(std::move(what), [out, follows](const numbered_event& event) {
     out->event(event.event.method, event.json, std::to_string(event.seq));
   }));
 }
@@ -248,19 +250,22 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
       auto what = subscription_of((*command)["params"]);
       auto name = new_id(session->with.runs.now());
       auto hub = session->with.hubs->at(session->thread_id); // before the answer, as above
+      auto follows = session->with.hubs->follow(session->thread_id);
       session->say(success(id, value::map({{"subscription_id", name}, {"replayed_events", 0}}), 0));
-      auto reading = hub->subscribe(std::move(what),
-                                    [weak = std::weak_ptr{session}](const numbered_event& event) {
-                                      if (auto open = weak.lock()) {
-                                        std::lock_guard lock{open->mutex};
-                                        if (open->socket)
-                                          open->socket->send(event.json);
-                                      }
-                                    });
+      auto reading = hub->subscribe(std::move(what), [weak = std::weak_ptr{session},
+                                                      follows](const numbered_event& event) {
+        if (auto open = weak.lock()) {
+          std::lock_guard lock{open->mutex};
+          if (open->socket)
+            open->socket->send(event.json);
+        }
+      });
       std::lock_guard lock{session->mutex};
       session->subscriptions[name] = std::move(reading);
     } catch (const refusal& no) {
       session->say(failure(id, "invalid_argument", no.detail()));
+    } catch (const error& why) {
+      session->say(failure(id, "unknown_error", why.message()));
     }
     return;
   }

@@ -2,7 +2,8 @@
 //
 // Invariants:
 //  - the observer of the thread is there before the runs are listed, so no event is between; and
-//    before the head leaves, so a client that has the head misses no run that it begins.
+//    before the head leaves, so a client that has the head misses no run that it begins. The
+//    thread is followed by then, so the observer sees runs of other servers, too.
 //  - a run that is read from its log is read to its end, and the observer's events of it are left
 //    out. So each event comes once, from one of the two.
 //  - events of the observer wait until the past is told.
@@ -29,7 +30,9 @@ public:
   /// Owns:   the connection holds this, and this its readings, until the peer leaves.
   void begin(const rooms& with, const std::string& thread_id,
              const std::optional<thread_position>& after, const http_responder& to) {
+    after_ = after;
     hold(with.runs.observe(thread_id, observer()));
+    hold(with.runs.follow_thread(thread_id));
     out_.emplace(to, http_headers{});
     out_->when_gone([self = shared_from_this()] { self->drop(); });
     if (after)
@@ -47,11 +50,13 @@ private:
   void hold(std::shared_ptr<void> reading);
   void drop();
   void now_or_later(work what);
+  bool had(const std::string& run_id, const run_event& event) const;
   void tell(const std::string& run_id, const run_event& event) const;
   void tell_end(const std::string& run_id);
 
   std::optional<event_writer> out_; // there before anything is told
   const bool only_lifecycle_;
+  std::optional<thread_position> after_; // constant after the begin
   std::mutex mutex_;
   std::vector<std::shared_ptr<void>> readings_;
   std::set<std::string> read_runs_;  // from their logs
@@ -64,12 +69,11 @@ private:
 thread_observer thread_stream::observer() {
   auto weak = weak_from_this();
   return {.began = {},
-          .part = {},
           .event =
             [weak](const run_record& run, const run_event& event) {
               if (auto self = weak.lock())
                 self->now_or_later([run_id = run.run_id, event](thread_stream& s) {
-                  if (!s.read_runs_.contains(run_id))
+                  if (!s.read_runs_.contains(run_id) && !s.had(run_id, event))
                     s.tell(run_id, event);
                 });
             },
@@ -156,6 +160,11 @@ void thread_stream::drop() {
   std::lock_guard lock{mutex_};
   is_gone_ = true;
   dropped.swap(readings_);
+}
+
+// Another server may have stored earlier events of a run in flight.
+bool thread_stream::had(const std::string& run_id, const run_event& event) const {
+  return after_ && after_->run_id == run_id && event.seq <= after_->seq;
 }
 
 void thread_stream::tell(const std::string& run_id, const run_event& event) const {

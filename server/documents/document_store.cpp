@@ -65,6 +65,7 @@ std::string_view to_string(document_kind kind) noexcept {
     case document_kind::stream_event: return "stream_event";
     case document_kind::cron: return "cron";
     case document_kind::server: return "server";
+    case document_kind::follower: return "follower";
   }
   return "unknown";
 }

@@ -28,9 +28,10 @@ enum class document_kind : std::uint8_t {
   thread = 3,            ///< by thread id
   run = 4,               ///< by "THREAD/RUN"
   run_place = 5,         ///< by run id: the thread of a run, {thread_id}
-  stream_event = 6,      ///< by "RUN/SEQ", the number as 20 digits: events of a resumable run
+  stream_event = 6,      ///< by "RUN/SEQ", the number as 20 digits: events of a run
   cron = 7,              ///< by cron id
   server = 8,            ///< by server id: a living server, with its lease
+  follower = 9,          ///< by "THREAD/SERVER": a server with readers of a thread's runs
 };
 
 /// The kind's name as in this file, e.g. "assistant_version".

@@ -6,6 +6,7 @@
 #include <troupe/server/limits.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe::server {
 
@@ -36,7 +37,7 @@ std::shared_ptr<void> thread_hub::subscribe(subscription what,
 
 std::uint64_t thread_hub::last_seq() const {
   std::lock_guard lock{mutex_};
-  return next_seq_ - 1;
+  return last_seq_;
 }
 
 bool thread_hub::has_subscribers() const {
@@ -44,28 +45,23 @@ bool thread_hub::has_subscribers() const {
   return std::ranges::any_of(readers_, [](const auto& weak) { return !weak.expired(); });
 }
 
-std::optional<run_translation::events> thread_hub::translate(
-  const std::string& run_id, const std::function<run_translation::events(run_translation&)>& how) {
-  std::lock_guard lock{mutex_};
-  auto found = runs_.find(run_id);
-  return found == runs_.end() ? std::nullopt : std::optional{how(found->second)};
-}
-
 bool thread_hub::take_question(const std::string& interrupt_id) {
   std::lock_guard lock{mutex_};
-  return std::ranges::any_of(runs_,
-                             [&](auto& run) { return run.second.take_question(interrupt_id); });
+  return std::ranges::any_of(runs_, [&](auto& run) {
+    return run.second.translation.take_question(interrupt_id);
+  });
 }
 
 bool thread_hub::take_questions() {
   std::lock_guard lock{mutex_};
-  return std::ranges::any_of(runs_, [](auto& run) { return run.second.take_questions(); });
+  return std::ranges::any_of(runs_,
+                             [](auto& run) { return run.second.translation.take_questions(); });
 }
 
-void thread_hub::add(run_translation::events events) {
-  std::lock_guard lock{mutex_};
+void thread_hub::add(seen_run& run, run_translation::events events) {
   for (auto& event : events) {
-    auto seq = next_seq_++;
+    auto seq = is_one_of_several_ ? run.next_seq++ : last_seq_ + 1;
+    last_seq_ = std::max(last_seq_, seq);
     auto time = now_() / 1000;
     auto whole = value::map(
       {{"type", "event"},
@@ -85,37 +81,92 @@ void thread_hub::add(run_translation::events events) {
   }
 }
 
+bool thread_hub::is_over(const std::string& run_id) const {
+  return std::ranges::find(ended_, run_id) != ended_.end();
+}
+
+bool thread_hub::has_ended(const std::string& run_id) const {
+  std::lock_guard lock{mutex_};
+  return is_over(run_id);
+}
+
+void thread_hub::begin(const run_record& run) {
+  if (is_over(run.run_id))
+    return;
+  auto [at, is_new] = runs_.try_emplace(run.run_id, seen_run{run_translation{run.graph_id}});
+  if (!is_new)
+    return;
+  at->second.next_seq = static_cast<std::uint64_t>(run.begun_at);
+  add(at->second, at->second.translation.began());
+}
+
+// Each part once, whether it was stored, or told, or both.
+void thread_hub::take(const run_record& run, const run_event& event) {
+  begin(run);
+  auto found = runs_.find(run.run_id);
+  if (found == runs_.end() || !event.part || event.seq <= found->second.last_event)
+    return;
+  found->second.last_event = event.seq;
+  add(found->second, found->second.translation.part(*event.part));
+}
+
+void thread_hub::end(const run_outcome& outcome) {
+  auto found = runs_.find(outcome.run.run_id);
+  if (found == runs_.end())
+    return;
+  add(found->second, found->second.translation.ended(outcome));
+  runs_.erase(found);
+  ended_.push_front(outcome.run.run_id);
+  if (ended_.size() > limits::server_recent_ends_max)
+    ended_.pop_back();
+}
+
+template <class... What>
+void thread_hub::hear(void (thread_hub::*member)(const What&...), const What&... what) {
+  std::lock_guard lock{mutex_};
+  if (fills_ == 0)
+    (this->*member)(what...);
+  else
+    waiting_.push_back([member, what...](thread_hub& hub) { (hub.*member)(what...); });
+}
+
+void thread_hub::fill(const std::function<void(const thread_observer&)>& replay) {
+  auto at_once = [this](auto member) {
+    return [this, member](const auto&... what) {
+      std::lock_guard lock{mutex_};
+      (this->*member)(what...);
+    };
+  };
+  begin_fill();
+  try {
+    replay({at_once(&thread_hub::begin), at_once(&thread_hub::take), at_once(&thread_hub::end)});
+  } catch (...) {
+    end_fill();
+    throw;
+  }
+  end_fill();
+}
+
+void thread_hub::begin_fill() {
+  std::lock_guard lock{mutex_};
+  ++fills_;
+}
+
+void thread_hub::end_fill() {
+  std::lock_guard lock{mutex_};
+  if (--fills_ == 0)
+    for (const auto& what : std::exchange(waiting_, {}))
+      what(*this);
+}
+
 thread_observer thread_hub::observer(std::weak_ptr<thread_hub> self) {
-  return {.began =
-            [self](const run_record& run) {
-              auto hub = self.lock();
-              if (!hub)
-                return;
-              {
-                std::lock_guard lock{hub->mutex_};
-                hub->runs_.insert_or_assign(run.run_id, run_translation{run.graph_id});
-              }
-              if (auto events = hub->translate(run.run_id, [](auto& t) { return t.began(); }))
-                hub->add(std::move(*events));
-            },
-          .part =
-            [self](const run_record& run, const stream_part& part) {
-              if (auto hub = self.lock())
-                if (auto events = hub->translate(run.run_id, [&](auto& t) { return t.part(part); }))
-                  hub->add(std::move(*events));
-            },
-          .event = {},
-          .ended =
-            [self](const run_outcome& outcome) {
-              auto hub = self.lock();
-              if (!hub)
-                return;
-              if (auto events = hub->translate(outcome.run.run_id,
-                                               [&](auto& t) { return t.ended(outcome); }))
-                hub->add(std::move(*events));
-              std::lock_guard lock{hub->mutex_};
-              hub->runs_.erase(outcome.run.run_id);
-            }};
+  auto to = [self](auto member) {
+    return [self, member](const auto&... what) {
+      if (auto hub = self.lock())
+        hub->hear(member, what...);
+    };
+  };
+  return {to(&thread_hub::begin), to(&thread_hub::take), to(&thread_hub::end)};
 }
 
 std::shared_ptr<thread_hub> thread_hubs::at(const std::string& thread_id) {
@@ -133,11 +184,25 @@ std::shared_ptr<thread_hub> thread_hubs::at(const std::string& thread_id) {
     hubs_.erase(found);
     oldest = order_.erase(oldest);
   }
-  auto hub = std::make_shared<thread_hub>([this] { return runs_.now(); });
+  auto hub = std::make_shared<thread_hub>([this] { return runs_.now(); },
+                                          runs_.is_one_of_several());
   order_.push_front(thread_id);
   hubs_.emplace(thread_id,
                 entry{hub, runs_.observe(thread_id, hub->observer(hub)), order_.begin()});
   return hub;
+}
+
+std::shared_ptr<void> thread_hubs::follow(const std::string& thread_id) {
+  if (!runs_.is_one_of_several())
+    return nullptr;
+  auto hub = at(thread_id);
+  std::shared_ptr<void> follows;
+  hub->fill([&](const thread_observer& past) {
+    follows = runs_.follow_thread(thread_id);
+    runs_.replay_thread(
+      thread_id, [&](const run_record& run) { return !hub->has_ended(run.run_id); }, past);
+  });
+  return follows;
 }
 
 } // namespace troupe::server

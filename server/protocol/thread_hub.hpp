@@ -36,11 +36,23 @@ struct numbered_event {
   std::string json;
 };
 
-/// The last limits::server_thread_events_max events are kept. Numbers go on from run to run.
+/// The last limits::server_thread_events_max events are kept.
+/// Shape:  numbers go on from run to run. Among several servers, an event has the same number on
+///         each: the microsecond in which its run began, plus its place in the run. A run has fewer
+///         events than it takes microseconds, so the numbers of two runs are apart.
 /// Thread: any.
 class thread_hub {
 public:
-  explicit thread_hub(std::function<std::int64_t()> now) : now_{std::move(now)} {}
+  /// `now`: microseconds since 1970.
+  thread_hub(std::function<std::int64_t()> now, bool is_one_of_several)
+    : now_{std::move(now)},
+      is_one_of_several_{is_one_of_several} {}
+  /// Calls `replay` with an observer for what the hub may have missed. New events wait for its end,
+  /// and each event counts once.
+  /// Errors: rethrows what `replay` throws.
+  void fill(const std::function<void(const thread_observer& past)>& replay);
+  /// Whether the hub has seen the end of this run.
+  bool has_ended(const std::string& run_id) const;
 
   /// Calls `take` with the kept events that are wanted, then with each new one, until the returned
   /// handle is dropped. `take` is short, and calls nothing of the hub.
@@ -54,23 +66,42 @@ public:
   /// Takes all questions of a run that has not ended. Whether there was one.
   bool take_questions();
 
-  thread_observer observer(std::weak_ptr<thread_hub> self);
+  static thread_observer observer(std::weak_ptr<thread_hub> self);
 
 private:
   struct reader {
     subscription what;
     std::function<void(const numbered_event&)> take;
   };
-  void add(run_translation::events events);
-  std::optional<run_translation::events> translate(
-    const std::string& run_id, const std::function<run_translation::events(run_translation&)>& how);
+  struct seen_run {
+    run_translation translation;
+    std::uint64_t next_seq = 0;   // among several servers
+    std::uint64_t last_event = 0; // of the run, that had a part
+  };
+  /// Calls the member, or keeps the call until all fills have ended.
+  template <class... What>
+  void hear(void (thread_hub::*member)(const What&...), const What&... what);
+
+  void begin_fill();
+  void end_fill();
+
+  // -- under the mutex
+  bool is_over(const std::string& run_id) const;
+  void begin(const run_record& run);
+  void take(const run_record& run, const run_event& event);
+  void end(const run_outcome& outcome);
+  void add(seen_run& run, run_translation::events events);
 
   const std::function<std::int64_t()> now_;
+  const bool is_one_of_several_;
   mutable std::mutex mutex_;
-  std::uint64_t next_seq_ = 1;
+  std::uint64_t last_seq_ = 0;
   std::deque<numbered_event> kept_;
   std::vector<std::weak_ptr<reader>> readers_;
-  std::map<std::string, run_translation> runs_; // by run id
+  std::map<std::string, seen_run> runs_; // by run id
+  std::deque<std::string> ended_;        // ids of the last runs
+  std::vector<std::function<void(thread_hub&)>> waiting_;
+  int fills_ = 0; // that are on their way
 };
 
 /// The hubs of threads that somebody follows or followed: the last
@@ -79,6 +110,10 @@ class thread_hubs {
 public:
   explicit thread_hubs(run_service& runs) : runs_{runs} {}
   std::shared_ptr<thread_hub> at(const std::string& thread_id);
+  /// The hub sees the runs of all servers while the handle is held; first those that were before,
+  /// as far as they are stored. Null where there is one server.
+  /// Blocks: on a commit and reads of documents. Errors: throws error: storage codes.
+  std::shared_ptr<void> follow(const std::string& thread_id);
 
 private:
   struct entry {

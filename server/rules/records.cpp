@@ -202,6 +202,7 @@ value run_record::body() const {
                                                   {"attempt", attempt},
                                                   {"left", left},
                                                   {"cancel", to_string(cancel)},
+                                                  {"begun_at", begun_at},
                                                   {"followed", followed},
                                                   {"error", error},
                                                   {"output", output}})}});
@@ -224,6 +225,7 @@ run_record run_record::of(const value& body) {
           .left = number_of(own["left"]),
           .cancel =
             named_in(cancel_action_names, text_of(own["cancel"])).value_or(cancel_action::none),
+          .begun_at = own["begun_at"].is_int() ? own["begun_at"].as_int() : 0,
           .followed = flag_of(own["followed"]),
           .error = own["error"],
           .output = own["output"]};

@@ -26,6 +26,7 @@ struct run_request {
   bool creates_thread = false; ///< if_not_exists: create
   bool cancels_on_disconnect = false;
   bool keeps_thread = false; ///< on_completion: keep; of stateless runs
+  bool is_followed = false;  ///< clients on any server want its parts, from the first one on
   std::int64_t after_micros = 0;
   std::string webhook = {};
 };

@@ -1,6 +1,7 @@
 // event_log: the events of one run, for any number of readers, each with a position of its own.
 #pragma once
 
+#include <troupe/runtime.hpp>
 #include <troupe/server/limits.hpp>
 
 #include <chrono>
@@ -17,11 +18,13 @@
 
 namespace troupe::server {
 
-/// An event. Shape: `seq` from 1; `data` one line of JSON.
+/// An event. Shape: `seq` from 1; `data` one line of JSON. `part`: of the run's stream, with the
+/// first event that it became, where other servers may want it; else null.
 struct run_event {
   std::uint64_t seq = 0;
   std::string name;
   std::string data;
+  std::shared_ptr<const stream_part> part = nullptr;
 };
 
 /// A reader's callbacks. Thread: any, one call at a time; short, and without calls of the log.

@@ -44,10 +44,13 @@ struct run_service::live_run {
   bool has_said_its_error = false;          ///< used by the one thread that finishes the run
   int conflicts = 0;                        ///< the same
   std::mutex events_mutex;
-  std::uint64_t events = 0; ///< under events_mutex: the number of the newest one
-  bool stores_events;       ///< under events_mutex
-  bool is_fed_here = false; ///< under events_mutex: by the engine, not from stored events
-  bool begun = false;       ///< under the service's mutex: in this server's hands
+  std::uint64_t events = 0;  ///< under events_mutex: the number of the newest one
+  bool stores_events;        ///< under events_mutex
+  bool stores_parts = false; ///< under events_mutex: with their events, for threads' readers
+  bool is_fed_here = false;  ///< under events_mutex: by the engine, not from stored events
+  bool begun = false;        ///< under the service's mutex: in this server's hands
+  /// The record as observers of the thread were told of it; null before. Under the service's mutex.
+  std::shared_ptr<const run_record> told;
   /// As the commit of its begin left them; their first use empties them. Under the service's mutex
   /// before `begun`, then of the one thread that finishes the run.
   std::optional<begun_records> as_begun;

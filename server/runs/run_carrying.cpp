@@ -46,9 +46,10 @@ std::optional<app<>> run_service::graph_of(const live_run& hand) const {
   return hand.graph ? hand.graph : graphs_.find(hand.run.graph_id);
 }
 
-// Without an input, when an earlier attempt of the run has left a checkpoint: it goes on there.
-run_input run_service::next_input(const app<>& with, const run_record& run) const {
-  if (run.began_before()) {
+// Without an input, when the run began before and left a checkpoint: it goes on there.
+run_input run_service::next_input(const app<>& with, const run_record& run,
+                                  bool began_before) const {
+  if (began_before) {
     auto newest = with.try_get_state({.thread_id = run.thread_id});
     if (newest && newest->metadata["run_id"] == value(run.run_id))
       return nullptr;
@@ -62,25 +63,26 @@ void run_service::carry_out(const std::shared_ptr<live_run>& hand) {
     ++carried_;
   }
   hand->started_at = time_text(now());
-  observers_of(hand->thread_id, [&](auto& o) {
-    if (o.began)
-      o.began(hand->run);
-  });
   try {
     restore_events(*hand);
+    tell_began(*hand, hand->run);
     start(hand);
   } catch (const error& e) {
+    tell_began(*hand, hand->run);
     end(hand, e);
   }
 }
 
-// The run may have been asked to end before it began, or while no server had it.
+// The run may have been asked to end before it began, or while no server had it. A server that was
+// frozen since the commit of the begin does not take the thread from the run's next server.
 void run_service::start(const std::shared_ptr<live_run>& hand) {
   const auto& run = hand->run;
   if (run.cancel != cancel_action::none)
     ask_to_end(*hand, run.cancel);
   if (hand->cancel != cancel_action::none)
     return end(hand, error{errc::cancelled, "run " + run.run_id + ": cancelled before it began"});
+  if (lease_ && (hand->is_abandoned || !lease_->is_held()))
+    throw error{errc::conflict, "run " + run.run_id + ": the lease of its server is over"};
   hand->graph = graph_of(*hand);
   const auto& with = hand->graph;
   if (!with)
@@ -88,9 +90,10 @@ void run_service::start(const std::shared_ptr<live_run>& hand) {
                 "run " + run.run_id + ": the server has no graph `" + run.graph_id + '`'};
   auto config = config_of(run);
   config.control = hand->control;
-  auto input = next_input(*with, run);
+  const bool began_before = run.began_before() || hand->conflicts > 0;
+  auto input = next_input(*with, run, began_before);
   if (input.get().index() == 0)
-    config.checkpoint_id = run.began_before() ? std::string{} : config.checkpoint_id;
+    config.checkpoint_id = began_before ? std::string{} : config.checkpoint_id;
   hand->stream = with->stream_events(input, config);
   stream_options options{engine_modes(wire_modes(run.kwargs))};
   auto parts = hand->stream->read(options);
@@ -107,12 +110,11 @@ void run_service::start(const std::shared_ptr<live_run>& hand) {
 void run_service::take_part(live_run& hand, const stream_part& part) {
   if (part.mode == stream_mode::values && part.ns.empty() && !part.data.contains("__interrupt__"))
     hand.has_values = true;
-  observers_of(hand.run.thread_id, [&](auto& o) {
-    if (o.part)
-      o.part(hand.run, part);
-  });
+  std::shared_ptr<const stream_part> kept;
+  if (lease_ || is_observed(hand.thread_id))
+    kept = std::make_shared<const stream_part>(part);
   for (auto& [name, data] : hand.frames.frames_of(part))
-    say(hand, std::move(name), std::move(data));
+    say(hand, std::move(name), std::move(data), std::exchange(kept, nullptr));
 }
 
 // A server whose runs are free for others stores nothing more of them: no event, since a reader
@@ -125,28 +127,33 @@ std::vector<document_change> run_service::condition_of_owner(const live_run& han
 
 // Events of a resumable run, and those for readers on other servers, are stored before a reader has
 // them.
-void run_service::say(live_run& hand, std::string name, std::string data) {
+void run_service::say(live_run& hand, std::string name, std::string data,
+                      std::shared_ptr<const stream_part> part) {
   if (hand.is_abandoned)
     return;
-  run_event event{0, std::move(name), std::move(data)};
+  run_event event{0, std::move(name), std::move(data), std::move(part)};
   {
     std::lock_guard lock{hand.events_mutex};
     event.seq = ++hand.events;
+    auto stored = event;
+    if (hand.stores_events ? !hand.stores_parts : !lease_)
+      stored.part.reset();
     if (hand.stores_events) {
       auto changes = condition_of_owner(hand);
-      changes.push_back(change_to_event(hand.run_id, event));
+      changes.push_back(change_to_event(hand.run_id, stored));
       if (event.seq > options_.events_kept_max)
         changes.push_back(removal_of_event(hand.run_id, event.seq - options_.events_kept_max));
       documents_->commit(std::move(changes),
-                         [log = hand.log, event](const result<void>& stored) mutable {
-                           if (!stored && stored.error().code() == errc::conflict)
+                         [log = hand.log, event = stored](const result<void>& made) mutable {
+                           event.part.reset();
+                           if (!made && made.error().code() == errc::conflict)
                              return;
-                           if (!stored)
-                             log_warning("keep an event of a stream: " + stored.error().message());
+                           if (!made)
+                             log_warning("keep an event of a stream: " + made.error().message());
                            log->append(std::move(event), true);
                          });
     } else {
-      hand.log->append(event);
+      hand.log->append(std::move(stored));
     }
   }
   observers_of(hand.thread_id, [&](auto& o) {
@@ -228,11 +235,16 @@ run_service::finishing run_service::finish(const std::shared_ptr<live_run>& hand
     return let_go(hand);
   if (!how && how.error().code() == errc::graph_drained && asked == cancel_action::none)
     return leave_for_later(hand);
-  // A former owner stored a step after this server read the thread: from there on, once more.
+  // A former owner stored a step after this server read the thread: from there on, once more. If
+  // the lease is over, its next renewal decides.
   if (!how && how.error().code() == errc::conflict && stored && asked == cancel_action::none
-      && hand->run.attempt > 1 && !drains_ && ++hand->conflicts < commit_tries_max) {
-    carry_out(hand);
-    return finishing::done;
+      && (lease_ || hand->run.attempt > 1) && !drains_) {
+    if (lease_ && !lease_->is_held())
+      return finishing::failed;
+    if (++hand->conflicts < commit_tries_max) {
+      carry_out(hand);
+      return finishing::done;
+    }
   }
   auto run = hand->run;
   run.status = status_of_end(how ? nullptr : &how.error(), asked);
@@ -425,13 +437,13 @@ run_service::finishing run_service::leave_for_later(const std::shared_ptr<live_r
   return finishing::done;
 }
 
+// Observers of the thread first: others that hear of the end may start the next run.
 void run_service::tell_ended(const std::shared_ptr<live_run>& hand, const run_outcome& outcome) {
-  hand->log->close();
   std::vector<std::function<void(const run_outcome&)>> waiting;
   {
     std::lock_guard lock{mutex_};
     if (hand->outcome)
-      return;
+      return hand->log->close();
     hand->outcome = outcome;
     waiting.swap(hand->waiting);
     recent_.push_front(outcome);
@@ -440,12 +452,13 @@ void run_service::tell_ended(const std::shared_ptr<live_run>& hand, const run_ou
     if (auto found = live_.find(hand->run_id); found != live_.end() && found->second == hand)
       live_.erase(found);
   }
-  for (const auto& then : waiting)
-    then(outcome);
   observers_of(hand->thread_id, [&](auto& o) {
     if (o.ended)
       o.ended(outcome);
   });
+  hand->log->close();
+  for (const auto& then : waiting)
+    then(outcome);
 }
 
 } // namespace troupe::server

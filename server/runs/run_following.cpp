@@ -15,6 +15,10 @@ namespace troupe::server {
 
 namespace {
 
+std::string thread_of_document(const std::string& document_id) {
+  return document_id.substr(0, document_id.find('/'));
+}
+
 std::string run_of_document(const std::string& document_id) {
   return document_id.substr(document_id.find('/') + 1);
 }
@@ -53,7 +57,7 @@ void run_service::prepare_reader(live_run& hand) {
   std::lock_guard lock{hand.events_mutex};
   if (hand.is_fed_here)
     return;
-  if (hand.is_resumable)
+  if (hand.is_resumable || told_run(hand))
     read_stored_events(hand);
   else if (!hand.log->has_readers())
     hand.events = last_stored_event(*documents_, hand.run_id);
@@ -61,10 +65,17 @@ void run_service::prepare_reader(live_run& hand) {
 
 // Under the mutex of the run's events.
 void run_service::read_stored_events(live_run& hand) {
+  auto told = told_run(hand);
   for (auto more = stored_events_after(*documents_, hand.run_id, hand.events); !more.empty();
        more = stored_events_after(*documents_, hand.run_id, hand.events))
     for (auto& event : more) {
       hand.events = event.seq;
+      if (told)
+        observers_of(hand.thread_id, [&](auto& o) {
+          if (o.event)
+            o.event(*told, event);
+        });
+      event.part.reset();
       hand.log->restore(std::move(event));
     }
 }
@@ -76,6 +87,7 @@ void run_service::restore_events(live_run& hand) {
     return;
   hand.is_fed_here = true;
   hand.stores_events = hand.stores_events || hand.run.followed;
+  hand.stores_parts = hand.run.followed;
   if (!hand.run.began_before())
     return;
   if (hand.stores_events)
@@ -140,22 +152,17 @@ run_outcome run_service::outcome_of(const run_record& run, bool has_just_ended) 
   return out;
 }
 
-std::shared_ptr<void> run_service::observe(const std::string& thread_id, thread_observer observer) {
-  auto one = std::make_shared<thread_observer>(std::move(observer));
-  std::lock_guard lock{mutex_};
-  auto& list = observers_[thread_id];
-  std::erase_if(list, [](const auto& weak) { return weak.expired(); });
-  list.push_back(one);
-  return one;
-}
-
 // ---- looks at the record of a run in hand
 
 void run_service::watch_documents() {
   watches_.push_back(
     documents_->watch(document_kind::run, [this](const std::vector<std::string>& ids) {
       for (const auto& id : ids)
-        look_soon(run_of_document(id));
+        look_at_thread_run_soon(thread_of_document(id), run_of_document(id));
+    }));
+  watches_.push_back(
+    documents_->watch(document_kind::follower, [this](const std::vector<std::string>& ids) {
+      work_.post([this, ids] { followed_->learn(ids); });
     }));
   watches_.push_back(
     documents_->watch(document_kind::stream_event, [this](const std::vector<std::string>& ids) {
@@ -196,6 +203,9 @@ void run_service::look_at(const std::string& run_id) {
   auto stored = find_run(hand->thread_id, run_id, &revision);
   if (begun)
     return obey(*hand, known, stored);
+  if (stored && stored->status != run_status::pending && followed_
+      && followed_->is_followed_here(hand->thread_id))
+    tell_began(*hand, *stored);
   {
     std::lock_guard lock{hand->events_mutex};
     if (!hand->is_fed_here)
@@ -233,8 +243,9 @@ void run_service::follow(const std::shared_ptr<live_run>& hand, const run_record
       ask_to_end(*hand, stored.cancel); // it begins here
     return;
   }
-  bool is_waited_for = hand->log->has_readers();
-  const bool needs_mark = stored.flag("temporary") || !hand->is_resumable;
+  const bool is_thread_followed = followed_->is_followed_here(hand->thread_id);
+  bool is_waited_for = is_thread_followed || hand->log->has_readers();
+  const bool needs_mark = is_thread_followed || stored.flag("temporary") || !hand->is_resumable;
   if (!is_waited_for && stored.flag("temporary")) {
     std::lock_guard lock{mutex_};
     is_waited_for = !hand->waiting.empty();
@@ -262,6 +273,7 @@ void run_service::abandon(live_run& hand) {
 // A reader is on another server: it gets the events from now on, and the first ones of a young run.
 void run_service::store_events_of(live_run& hand) {
   std::lock_guard lock{hand.events_mutex};
+  hand.stores_parts = true;
   if (std::exchange(hand.stores_events, true))
     return;
   auto early = hand.log->early_events();
@@ -286,6 +298,7 @@ run_service::finishing run_service::let_go(const std::shared_ptr<live_run>& hand
   next->events = hand->log->last_seq();
   {
     std::lock_guard lock{mutex_};
+    next->told = hand->told;
     next->waiting.swap(hand->waiting);
     live_[hand->run_id] = next;
   }

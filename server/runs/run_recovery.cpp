@@ -30,6 +30,12 @@ void run_service::sweep_soon() {
 }
 
 void run_service::sweep() {
+  try {
+    if (followed_)
+      followed_->tidy();
+  } catch (const std::exception& e) {
+    log_warning(std::string{"keep the list of those who follow threads: "} + e.what());
+  }
   for (const auto& id : threads_to_look_at()) {
     if (drains_)
       return;

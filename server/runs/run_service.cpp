@@ -57,6 +57,8 @@ run_service::run_service(graph_set& graphs, std::shared_ptr<document_store> docu
     options_.steady_now = micros_now<std::chrono::steady_clock>;
   if (!documents_->is_shared())
     return;
+  followed_ = std::make_unique<followed_threads>(
+    documents_, follower_options{[this] { return owner_id(); }, options_.steady_now});
   watch_documents();
   lease_ = std::make_unique<server_lease>(
     documents_, lease_options{options_.server_id, options_.steady_now, options_.has_lease_thread},
@@ -119,8 +121,12 @@ std::vector<waiting_run> run_service::line_of(const thread_record& thread) const
 void run_service::begin_in(thread_record& thread, run_record& run) {
   run.status = run_status::running;
   run.owner = owner_id();
+  run.followed = run.followed || (followed_ && followed_->is_followed_elsewhere(run.thread_id));
   ++run.attempt;
-  run.updated_at = time_text(now());
+  auto time = now();
+  run.updated_at = time_text(time);
+  if (run.begun_at == 0)
+    run.begun_at = time;
   thread.running = run.run_id;
   thread.status = thread_status::busy;
   thread.updated_at = run.updated_at;
@@ -141,7 +147,8 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
                  .kwargs = with_assistant(request.kwargs, assistant)
                              .with("temporary", is_stateless && !request.keeps_thread),
                  .multitask_strategy = std::string{to_string(request.strategy)},
-                 .graph_id = assistant.graph_id};
+                 .graph_id = assistant.graph_id,
+                 .followed = lease_ && request.is_followed};
   auto hand = make_live(run);
   if (watch)
     watch(*hand->log);

@@ -15,10 +15,12 @@
 //    server.
 //  - what a server wants of a run elsewhere is in the run's record: `cancel`, `followed`. The owner
 //    watches it. The log of a run elsewhere is fed from its stored events.
+//  - a run of a thread that another server follows is `followed` from its beginning. The stored
+//    events of such a run carry the parts of its stream.
 //
 // Sources: run_service.cpp (new runs, ends that are asked for), run_carrying.cpp (a run from its
-// first part to its end), run_following.cpp (readers, runs elsewhere), run_recovery.cpp (servers
-// that begin, stop or die).
+// first part to its end), run_following.cpp (readers, runs elsewhere), thread_following.cpp
+// (observers of threads), run_recovery.cpp (servers that begin, stop or die).
 #pragma once
 
 #include "server/documents/document_store.hpp"
@@ -26,6 +28,7 @@
 #include "server/rules/run_request.hpp"
 #include "server/rules/run_rules.hpp"
 #include "server/runs/event_log.hpp"
+#include "server/runs/followed_threads.hpp"
 #include "server/runs/graph_set.hpp"
 #include "server/runs/server_lease.hpp"
 #include "server/runs/work_queue.hpp"
@@ -57,10 +60,13 @@ struct run_outcome {
   std::string started_at = {};
 };
 
-/// Sees all runs of a thread, on this server. Thread: any, one call at a time for each run; short.
+/// Sees the runs of a thread: those of this server, and while the thread is followed those of the
+/// others. A run elsewhere shows what its server stored: parts may be missing that came before that
+/// server learned of the follower.
+/// Thread: any, one call at a time for each run; short, and without calls of the service.
 struct thread_observer {
   std::function<void(const run_record& run)> began;
-  std::function<void(const run_record& run, const stream_part& part)> part;
+  /// With the part of the run's stream that it came from, where there is one.
   std::function<void(const run_record& run, const run_event& event)> event;
   std::function<void(const run_outcome& outcome)> ended;
 };
@@ -144,6 +150,18 @@ public:
   void later(std::function<void()> work) { work_.post(std::move(work)); }
 
   std::shared_ptr<void> observe(const std::string& thread_id, thread_observer observer);
+  /// The observers of a thread see its runs on other servers, too, while the handle is held and
+  /// limits::server_follower_kept longer.
+  /// Blocks: on a commit of documents that servers share. Errors: throws error: storage codes.
+  std::shared_ptr<void> follow_thread(const std::string& thread_id);
+  /// Tells `to` of the wanted runs of a thread whose events servers share, as far as they are
+  /// stored: those that run, and those that ended less than limits::server_followed_kept ago.
+  /// Order:  as they began. Blocks: on reads. Errors: throws error: storage codes.
+  void replay_thread(const std::string& thread_id,
+                     const std::function<bool(const run_record&)>& wants,
+                     const thread_observer& to) const;
+  /// Whether other servers may have readers of a thread, too.
+  bool is_one_of_several() const noexcept { return lease_ != nullptr; }
 
   /// Takes up what servers that are gone left running or pending. Call it once at the start. On
   /// documents that are not shared, no other server lives. Else the lease decides, and later ends
@@ -202,9 +220,10 @@ private:
   void answer_early(const std::shared_ptr<live_run>& run);
   void carry_out(const std::shared_ptr<live_run>& run);
   void start(const std::shared_ptr<live_run>& run);
-  run_input next_input(const app<>& with, const run_record& run) const;
+  run_input next_input(const app<>& with, const run_record& run, bool began_before) const;
   void take_part(live_run& run, const stream_part& part);
-  void say(live_run& run, std::string name, std::string data);
+  void say(live_run& run, std::string name, std::string data,
+           std::shared_ptr<const stream_part> part = nullptr);
   void end(const std::shared_ptr<live_run>& run, const result<run_result>& how);
   void try_to_finish(const std::shared_ptr<live_run>& run, const result<run_result>& how);
   void go_on_finishing(const std::shared_ptr<live_run>& run, const result<run_result>& how,
@@ -242,6 +261,13 @@ private:
   run_outcome outcome_of(const run_record& run, bool has_just_ended) const;
   void watch_documents();
 
+  // ---- observers of threads
+  void tell_began(live_run& hand, const run_record& run);
+  std::vector<std::string> runs_followed_on(const std::string& thread_id) const;
+  std::shared_ptr<const run_record> told_run(const live_run& hand) const;
+  void look_at_thread_run_soon(const std::string& thread_id, const std::string& run_id);
+  void look_at_thread_run(const std::string& thread_id, const std::string& run_id);
+
   // ---- servers that begin, stop or die
   bool has_lost_its_owner(const run_record& run) const;
   std::vector<std::string> threads_to_look_at() const;
@@ -268,8 +294,10 @@ private:
   std::atomic<bool> sweeps_soon_ = false;
   std::atomic<bool> has_left_ = false;
 
-  std::unique_ptr<server_lease> lease_; // null unless the documents are shared
-  work_queue work_;                     // its threads use all above
+  // Null unless the documents are shared.
+  std::unique_ptr<followed_threads> followed_;
+  std::unique_ptr<server_lease> lease_;
+  work_queue work_; // its threads use all above
   std::vector<std::shared_ptr<void>> watches_;
 };
 

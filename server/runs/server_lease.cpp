@@ -35,7 +35,12 @@ std::string server_lease::id() const {
   return id_;
 }
 
+bool server_lease::is_held() const {
+  return options_.steady_now() - shown_at_ < lease_micros;
+}
+
 void server_lease::join_servers(const std::string& id) {
+  shown_at_ = options_.steady_now();
   commit_all(*documents_,
              {change_to(document_kind::server, id, value::map({{"server_id", id}}), 0)});
   revision_ = 1;
@@ -51,10 +56,12 @@ void server_lease::look() {
 // After a commit whose end is not known, the document may have the next revision already.
 void server_lease::renew() {
   auto mine = id();
+  auto now = options_.steady_now();
   auto sign = change_to(document_kind::server, mine, value::map({{"server_id", mine}}), revision_);
   auto stored = documents_->commit_and_wait({sign});
   if (stored) {
     ++revision_;
+    shown_at_ = now;
     return;
   }
   if (stored.error().code() != errc::conflict)

@@ -10,6 +10,7 @@
 #include "server/documents/document_store.hpp"
 #include "server/rules/lease_rules.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -47,6 +48,9 @@ public:
 
   /// The owner of runs that this server begins. Thread: any.
   std::string id() const;
+  /// Whether no other server can have found this one dead yet: its last sign of life is younger
+  /// than limits::server_lease. Thread: any.
+  bool is_held() const;
   /// One sign of life and one look at the others, as the thread makes every
   /// limits::server_lease_renewal. Not at the same time as another one.
   void look();
@@ -69,6 +73,7 @@ private:
   std::uint64_t revision_ = 0; // of this server's document
   int looks_ = 0;
 
+  std::atomic<std::int64_t> shown_at_ = 0; // the last sign of life, before its commit
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
   bool stops_ = false;

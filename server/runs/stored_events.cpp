@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <string_view>
+#include <utility>
 
 namespace troupe::server {
 
@@ -20,20 +22,40 @@ std::uint64_t number_of_event(const document& one) {
   return static_cast<std::uint64_t>(one.body["seq"].as_int());
 }
 
+value form_of_part(const stream_part& part) {
+  return value::map(
+    {{"mode", to_string(part.mode)}, {"ns", value::of(part.ns)}, {"data", part.data}});
+}
+
+// Null for one that this version does not know.
+std::shared_ptr<const stream_part> part_of(const value& form) {
+  if (!form["mode"].is_string())
+    return nullptr;
+  auto mode = parse_stream_mode(form["mode"].as_string());
+  if (!mode)
+    return nullptr;
+  stream_part out{.mode = *mode, .ns = {}, .data = form["data"]};
+  for (const auto& one : form["ns"].items())
+    out.ns.emplace_back(one.is_string() ? one.as_string() : std::string_view{});
+  return std::make_shared<const stream_part>(std::move(out));
+}
+
 std::vector<run_event> events_of(const document_page& page, std::uint64_t after) {
   std::vector<run_event> out;
   for (const auto& one : page.documents)
     if (auto seq = number_of_event(one); seq > after)
       out.push_back({seq, std::string{one.body["event"].as_string()},
-                     std::string{one.body["data"].as_string()}});
+                     std::string{one.body["data"].as_string()}, part_of(one.body["part"])});
   return out;
 }
 
 } // namespace
 
 document_change change_to_event(const std::string& run_id, const run_event& event) {
-  return {document_kind::stream_event, event_document_id(run_id, event.seq),
-          value::map({{"seq", event.seq}, {"event", event.name}, {"data", event.data}})};
+  auto body = value::map({{"seq", event.seq}, {"event", event.name}, {"data", event.data}});
+  if (event.part)
+    body = body.with("part", form_of_part(*event.part));
+  return {document_kind::stream_event, event_document_id(run_id, event.seq), std::move(body)};
 }
 
 document_change removal_of_event(const std::string& run_id, std::uint64_t seq) {

@@ -36,6 +36,11 @@ inline constexpr std::size_t server_events_read = 100; // that a follower reads 
 // A run that another server followed leaves its last events, and the record of a stateless run, for
 // so long after its end.
 inline constexpr std::chrono::milliseconds server_followed_kept{60'000};
+// A server whose last reader of a thread has left follows the thread's runs on other servers for so
+// long.
+inline constexpr std::chrono::milliseconds server_follower_kept{60'000};
+// Runs of a thread of which a server tells the first client that asks it for the thread's events.
+inline constexpr std::size_t server_thread_runs_replayed = 16;
 // Ends of runs that a server remembers, so that a caller who asks at once for one gets it.
 inline constexpr std::size_t server_recent_ends_max = 256;
 // The end of a run that could not be stored is stored again after so long.

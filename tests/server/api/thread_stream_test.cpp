@@ -146,10 +146,10 @@ BOOST_AUTO_TEST_CASE(an_answer_to_a_run_that_has_not_ended_resumes_it) {
   auto hub = thread.server.with.hubs->at(thread.path("").substr(std::string{"/threads/"}.size()));
   auto observer = hub->observer(hub);
   run_record asking{.run_id = "r", .graph_id = "chat"};
-  stream_part asks;
-  asks.mode = stream_mode::updates;
-  asks.data =
+  auto questions =
     value::map({{"__interrupt__", value::list({value::map({{"id", "q"}, {"value", "sure?"}})})}});
+  run_event asks{1, "updates", {}};
+  asks.part = std::make_shared<const stream_part>(stream_part{stream_mode::updates, {}, questions});
   observer.began(asking);
   auto start = [&](const value& input) {
     auto params = value::map({{"assistant_id", "chat"}, {"input", input}});
@@ -161,7 +161,7 @@ BOOST_AUTO_TEST_CASE(an_answer_to_a_run_that_has_not_ended_resumes_it) {
   auto hello =
     value::map({{"messages", value::list({value::map({{"role", "user"}, {"content", "hi"}})})}});
   BOOST_TEST(start(hello)["input"] == hello); // nothing was asked yet
-  observer.part(asking, asks);
+  observer.event(asking, asks);
   auto answer = start("yes");
   BOOST_TEST(answer["command"]["resume"] == value("yes"));
   BOOST_TEST(answer["input"].is_null());

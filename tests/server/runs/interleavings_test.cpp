@@ -99,7 +99,7 @@ BOOST_DATA_TEST_CASE(no_run_is_lost_or_counted_twice_whatever_happens_to_servers
     if (!run.flag("resumable"))
       continue;
     heard_events heard;
-    w.living[0]->runs.read(run.thread_id, run.run_id, 0, heard.reader());
+    auto reading = w.living[0]->runs.read(run.thread_id, run.run_id, 0, heard.reader());
     heard.wait_for_end();
     BOOST_TEST(std::ranges::is_sorted(heard.numbers()));
     BOOST_TEST(heard.names().back() == "values");

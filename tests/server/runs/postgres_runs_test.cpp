@@ -1,6 +1,6 @@
 // Servers that share runs in Postgres, which tells them of each other's changes.
 #include "tests/server/documents/document_kinds.hpp"
-#include "tests/server/runs/shared_servers.hpp"
+#include "tests/server/runs/seen_runs.hpp"
 
 #include <boost/test/unit_test.hpp>
 
@@ -47,6 +47,22 @@ BOOST_AUTO_TEST_CASE(a_run_is_streamed_cancelled_and_joined_from_another_server)
   BOOST_TEST((end.get().run.status == run_status::interrupted));
   heard.wait_for_end();
   BOOST_TEST((stored(run)->status == run_status::interrupted));
+}
+
+BOOST_AUTO_TEST_CASE(observers_of_a_thread_see_its_runs_on_all_servers) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  following_observer at_a{a, thread}, at_b{b, thread};
+  auto of_a = a.create(held_input());
+  a.at->wait_for(1);
+  at_b.seen.wait_for(of_a, 2);                                       // a knows of its follower
+  auto of_b = b.create(free_input().with("stream_resumable", true)); // a begins it after its own
+  a.at->open();
+  for (const auto& run : {of_a, of_b}) {
+    auto here = at_a.seen.of(run);
+    BOOST_TEST(here.front() == "began");
+    BOOST_TEST(here.back() == "ended success");
+    BOOST_TEST(at_b.seen.of(run) == here, boost::test_tools::per_element());
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

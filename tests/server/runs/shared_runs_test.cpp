@@ -104,6 +104,40 @@ BOOST_AUTO_TEST_CASE(a_frozen_server_whose_step_ends_after_the_takeover_stores_n
   BOOST_TEST(a.ends + b.ends == 1);
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_was_frozen_before_a_run_s_first_step_does_not_run_it) {
+  shared_server b{*this, "b"}, a{*this, "a"};
+  b.at->open();
+  run_record run;
+  a.documents->freeze_after_commits();
+  std::thread creating{[&] { run = a.create(free_input()); }};
+  a.documents->wait_for_an_unheard_commit(); // of its beginning
+  notice_deaths(*this, b);
+  auto next = b.create(free_input()); // after it
+  BOOST_TEST(b.end_of(next).output["n"] == value(22));
+  a.documents->release();
+  creating.join();
+  auto here = a.ending(run);
+  a.runs.look_at_servers();
+  BOOST_TEST((here.get().run.status == run_status::success));
+  a.runs.drain(std::chrono::seconds{60});
+  BOOST_TEST(a.n_of(thread) == value(22));
+  BOOST_TEST(counts->of(thread, "first") == 2);
+  BOOST_TEST(stored(run)->owner == "b");
+}
+
+BOOST_AUTO_TEST_CASE(a_run_whose_thread_is_taken_over_below_it_goes_on_from_the_newest_state) {
+  shared_server b{*this, "b"}, a{*this, "a"};
+  auto run = b.create(held_input());
+  auto end = b.ending(run);
+  b.at->wait_for(1);
+  auto former = a.graphs.find("steps"); // as a run of a frozen server
+  former->invoke(value::map({{"free", true}}), {.thread_id = thread});
+  b.at->open();
+  BOOST_TEST((end.get().run.status == run_status::success));
+  BOOST_TEST(b.n_of(thread) == value(1 + 11 + 11));
+  BOOST_TEST(stored(run)->attempt == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_server_that_lost_its_lease_takes_its_run_up_again_when_no_other_does) {
   shared_server a{*this, "a"};
   auto run = a.create(held_input());
@@ -352,7 +386,7 @@ BOOST_AUTO_TEST_CASE(a_resumable_stream_is_complete_over_a_takeover) {
   BOOST_TEST(all.names().back() == "values");
   for (auto after : numbers) { // a client that comes back with any of them
     heard_events rest;
-    b.runs.read(thread, run.run_id, after, rest.reader());
+    auto again = b.runs.read(thread, run.run_id, after, rest.reader());
     rest.wait_for_end();
     auto those = rest.numbers();
     BOOST_TEST(

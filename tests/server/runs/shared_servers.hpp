@@ -44,6 +44,12 @@ public:
         held_.emplace_back(std::move(changes), std::move(then));
         return changed_.notify_all();
       }
+      if (hears_nothing_)
+        then = [this, then = std::move(then)](const result<void>& made) {
+          std::lock_guard lock{mutex_};
+          unheard_.push_back([then, made] { then(made); });
+          changed_.notify_all();
+        };
     }
     if (!life_->is_dead && !refuses_)
       return of_->commit(std::move(changes), std::move(then));
@@ -56,8 +62,8 @@ public:
   }
   std::shared_ptr<void> watch(document_kind kind,
                               std::function<void(const std::vector<std::string>&)> told) override {
-    return of_->watch(kind, [told = std::move(told), life = life_](const auto& ids) {
-      if (!life->is_dead)
+    return of_->watch(kind, [this, told = std::move(told), life = life_](const auto& ids) {
+      if (!life->is_dead && !hears_nothing_)
         told(ids);
     });
   }
@@ -78,14 +84,26 @@ public:
       });
     });
   }
+  /// Commits take effect, and the process hears neither of them nor of those of others, as one that
+  /// is frozen just then.
+  void freeze_after_commits() { hears_nothing_ = true; }
+  void wait_for_an_unheard_commit() {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [this] { return !unheard_.empty(); });
+  }
   /// They arrive, in their order.
   void release() {
     std::vector<held_commit> held;
+    std::vector<std::function<void()>> unheard;
     {
       std::lock_guard lock{mutex_};
       holds_ = false;
+      hears_nothing_ = false;
       held.swap(held_);
+      unheard.swap(unheard_);
     }
+    for (auto& answer : unheard)
+      answer();
     for (auto& [changes, then] : held)
       commit(std::move(changes), std::move(then));
   }
@@ -105,6 +123,8 @@ private:
   int refused_ = 0;
   bool holds_ = false;
   std::vector<held_commit> held_;
+  std::atomic<bool> hears_nothing_ = false;
+  std::vector<std::function<void()>> unheard_;
 };
 
 /// One process's view of checkpoints.

@@ -1,0 +1,115 @@
+// Hubs of one thread on several servers.
+#include "server/protocol/thread_hub.hpp"
+#include "tests/server/runs/shared_servers.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+#include <condition_variable>
+#include <mutex>
+
+namespace troupe::server::test {
+namespace {
+
+/// A client of a thread's events on one server. An event is "NUMBER METHOD DATA".
+class hub_client {
+public:
+  hub_client(thread_hubs& hubs, const std::string& thread)
+    : follows_{hubs.follow(thread)},
+      subscribed_{hubs.at(thread)->subscribe({.channels = {"lifecycle", "values"}},
+                                             [this](const numbered_event& e) { add(e); })} {}
+
+  /// Its events, once it has seen the ends of so many runs.
+  std::vector<std::string> until_end(int runs) {
+    std::unique_lock lock{mutex_};
+    changed_.wait(lock, [&] { return ends_ >= runs; });
+    return events_;
+  }
+
+private:
+  void add(const numbered_event& e) {
+    std::lock_guard lock{mutex_};
+    events_.push_back(std::to_string(e.seq) + ' ' + e.event.method + ' ' + to_json(e.event.data));
+    ends_ += e.event.data["event"] == value("completed");
+    changed_.notify_all();
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<std::string> events_;
+  int ends_ = 0;
+  std::shared_ptr<void> follows_;
+  std::shared_ptr<void> subscribed_;
+};
+
+struct hubs_of_a_thread : shared_world {
+  run_record start(shared_server& on, const value& members) const {
+    auto request = shared_server::request(members);
+    request.is_followed = true; // as a command of the protocol starts it
+    return on.runs.create(thread, request, {.assistant_id = "a", .graph_id = "steps"});
+  }
+};
+
+BOOST_FIXTURE_TEST_SUITE(server_thread_hub, hubs_of_a_thread)
+
+BOOST_AUTO_TEST_CASE(an_event_has_one_number_on_all_servers) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  thread_hubs at_a{a.runs}, at_b{b.runs};
+  hub_client here{at_a, thread}, there{at_b, thread};
+  a.end_of(start(a, free_input()));
+  there.until_end(1);
+  pass(std::chrono::seconds{1});
+  b.end_of(start(b, free_input()));
+  auto all = here.until_end(2);
+  BOOST_TEST(all.size() == 2 * 5u); // running, three values, completed
+  BOOST_TEST(there.until_end(2) == all, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_client_that_comes_to_another_server_gets_what_it_missed) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  thread_hubs at_a{a.runs}, at_b{b.runs};
+  hub_client here{at_a, thread};
+  a.end_of(start(a, free_input()));
+  pass(std::chrono::seconds{1});
+  auto running = start(a, held_input());
+  a.at->wait_for(1);
+  hub_client there{at_b, thread};
+  a.at->open();
+  a.end_of(running);
+  BOOST_TEST(there.until_end(2) == here.until_end(2), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_hub_that_was_left_alone_gets_what_it_missed_and_nothing_twice) {
+  shared_server a{*this, "a"}, b{*this, "b"};
+  thread_hubs at_a{a.runs}, at_b{b.runs};
+  hub_client here{at_a, thread};
+  auto there = std::make_unique<hub_client>(at_b, thread);
+  a.end_of(start(a, free_input()));
+  there->until_end(1);
+  there.reset();
+  pass(limits::server_follower_kept);
+  a.runs.look_at_servers();
+  b.runs.look_at_servers();
+  b.runs.recover(); // it does not follow the thread any more
+  a.end_of(start(a, free_input()));
+  there = std::make_unique<hub_client>(at_b, thread);
+  BOOST_TEST(there->until_end(2) == here.until_end(2), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_client_gets_so_many_runs_of_the_past) {
+  constexpr int kept = limits::server_thread_runs_replayed;
+  shared_server a{*this, "a"}, b{*this, "b"};
+  thread_hubs at_b{b.runs};
+  for (int i = 0; i <= kept; ++i) {
+    pass(std::chrono::milliseconds{100});
+    a.end_of(start(a, free_input()));
+  }
+  hub_client there{at_b, thread};
+  auto all = there.until_end(kept);
+  BOOST_TEST(all.size() == kept * 5u);
+  BOOST_TEST(all[1].find("\"n\":11}") != std::string::npos); // the state that the second run found
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+} // namespace
+} // namespace troupe::server::test
