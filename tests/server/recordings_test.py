@@ -59,10 +59,11 @@ def graph_argument(library, name):
     return f"{shown}{equals}{library}:{graph}"
 
 
-def serve(programs, data, graphs=GRAPHS):
+def serve(programs, state, graphs=GRAPHS):
+    """Shape: `state`: the options that say where it is."""
     library = pathlib.Path(programs).parent / "lib" / "libserver_graphs.so"
     command = [f"{programs}/troupe", "serve", *(graph_argument(library, name) for name in graphs),
-               "--listen", "127.0.0.1:0", "--data", data, "--allow-local-webhooks", "--json"]
+               "--listen", "127.0.0.1:0", *state, "--allow-local-webhooks", "--json"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     return server, json.loads(server.stdout.readline())["url"]
 
@@ -70,7 +71,7 @@ def serve(programs, data, graphs=GRAPHS):
 def main(programs, sources):
     here = pathlib.Path(sources) / "tests" / "server"
     with tempfile.TemporaryDirectory() as folder:
-        server, url = serve(programs, folder + "/data")
+        server, url = serve(programs, ["--data", folder + "/data"])
         try:
             results = folder + "/results.json"
             replay = subprocess.run([sys.executable, "-B", str(here / "replay.py"), url, str(here / "recordings"),

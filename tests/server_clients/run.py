@@ -5,7 +5,8 @@ quick starts word for word, the clients of MCP and A2A, and React's hooks in a b
     tests/server_clients/run.py [BIN [SOURCE]] [SCRIPT…]
 
 BIN is the folder of the programs (build/release/bin). Each script runs against a server of its own: with
-the graphs of the recorded exchanges, or those of the quick starts. The clients are installed, in the
+the graphs of the recorded exchanges, or those of the quick starts. SCRIPT@two runs against two servers on
+one Postgres, which take turns for its connections. The clients are installed, in the
 versions of tests/others/installed.py, into BIN/../server_clients, once; what the hooks need into
 BIN/../react_hooks. Without the registries, python >= 3.10, or node, this prints why and ends with 77: CTest
 counts that as skipped. React's hooks are skipped, with a reason, without chromium, which tools/setup does not
@@ -26,9 +27,12 @@ sys.dont_write_bytecode = True
 
 import installed  # noqa: E402
 from recordings_test import GRAPHS, serve  # noqa: E402
+from two_servers import TwoServers  # noqa: E402
 
-SCRIPTS = ["python_sdk.py", "python_thread_stream.py", "python_remote_graph.py", "python_quick_start.py",
-           "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs", "react.mjs"]
+TWO = "@two"
+SCRIPTS = ["python_sdk.py", "python_thread_stream.py", "python_thread_stream.py@two", "python_remote_graph.py",
+           "python_quick_start.py", "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs", "react.mjs",
+           "react.mjs@two"]
 BROWSER = "chromium"  # a program, and the Debian package that has it
 OTHER_TOOLS = {"react.mjs": "react_hooks"}  # of installed.py
 PROGRAMS = ("bin/troupe", "lib/libserver_graphs.so")
@@ -47,26 +51,36 @@ def command(script):
     return ["node", "--test-force-exit", "--experimental-websocket", "--no-warnings", str(beside_modules / script.name)]
 
 
-def passes(script):
+class OneServer:
+    def __init__(self, programs, folder, graphs):
+        self.server, self.url = serve(programs, ["--data", folder + "/data"], graphs)
+
+    def stop(self):
+        self.server.terminate()
+        return self.server.wait(timeout=60)
+
+
+def passes(name):
+    script = name.removesuffix(TWO)
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(("LANGSMITH_", "LANGCHAIN_", "LANGGRAPH_"))}
     with tempfile.TemporaryDirectory() as folder:
         graphs = QUICK_START_GRAPHS if "quick_start" in script else [*GRAPHS, *MORE_GRAPHS.get(script, [])]
-        server, url = serve(str(installed.bin_folder), folder + "/data", graphs)
+        programs = str(installed.bin_folder)
+        served = TwoServers(programs, graphs) if name.endswith(TWO) else OneServer(programs, folder, graphs)
         began = time.monotonic()
         try:
-            done = subprocess.run([*command(HERE / script), url], env=environment, stdin=subprocess.DEVNULL,
+            done = subprocess.run([*command(HERE / script), served.url], env=environment, stdin=subprocess.DEVNULL,
                                   timeout=SCRIPT_S)
             failed = done.returncode != 0
         except subprocess.TimeoutExpired:
-            print(f"{script}: no end after {SCRIPT_S} s")
+            print(f"{name}: no end after {SCRIPT_S} s")
             failed = True
         finally:
-            server.terminate()
-            status = server.wait(timeout=60)
+            status = served.stop()
     if status != 0:
-        print(f"{script}: the server ended with status {status}")
-    print(f"{script}: {'failed' if failed else 'passed'} in {time.monotonic() - began:.1f} s", flush=True)
+        print(f"{name}: the server ended with status {status}")
+    print(f"{name}: {'failed' if failed else 'passed'} in {time.monotonic() - began:.1f} s", flush=True)
     return not failed and status == 0
 
 
@@ -78,7 +92,7 @@ def main():
     if arguments and pathlib.Path(arguments[0]).is_dir():
         arguments.pop(0)  # the source folder, which CTest gives to every script
     results, skipped = [], []
-    for tools, scripts in itertools.groupby(arguments or SCRIPTS, lambda script: OTHER_TOOLS.get(script, "server_clients")):
+    for tools, scripts in itertools.groupby(arguments or SCRIPTS, lambda script: OTHER_TOOLS.get(script.removesuffix(TWO), "server_clients")):
         try:
             if tools == "react_hooks" and not shutil.which(BROWSER):
                 raise installed.Missing(f"{BROWSER} is not installed: tools/setup {BROWSER}")
