@@ -208,11 +208,16 @@ struct held_reading {
 void stream_events(const rooms& with, const api_call& call, const http_responder& to) {
   auto thread_id = checked_id(call.parameters[0], "thread");
   auto what = subscription_of(json_body(call.request));
-  auto hub = with.hubs->at(thread_id);         // before the head: it keeps the events from here on
-  auto follows = with.hubs->follow(thread_id); // until the subscription is dropped
+  auto hub = with.hubs->at(thread_id); // before the head: it keeps the events from here on
   auto out = std::make_shared<event_writer>(to, http_headers{{"X-Accel-Buffering", "no"}});
   auto held = std::make_shared<held_reading>();
   out->when_gone([held] { held->drop(); });
+  std::shared_ptr<void> follows; // until the subscription is dropped
+  try {
+    follows = with.hubs->follow(thread_id); // after the head: what came before it is replayed
+  } catch (const error&) {
+    return out->end(); // the database is lost: the client comes again
+  }
   held->hold(hub->subscribe(std::move(what), [out, follows](const numbered_event& event) {
     out->event(event.event.method, event.json, std::to_string(event.seq));
   }));
