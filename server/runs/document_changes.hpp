@@ -1,4 +1,5 @@
-// document_changes: commits that are tried again while other changes come between.
+// document_changes: changes of documents, and commits that are tried again while other changes come
+// between.
 #pragma once
 
 #include "server/documents/document_store.hpp"
@@ -11,6 +12,14 @@
 namespace troupe::server {
 
 inline constexpr int commit_tries_max = 32; // of a change that others make at the same time
+
+/// The parts of an id "FIRST/SECOND" (document_kind). An id without `/` is both.
+inline std::string first_of_id(const std::string& id) {
+  return id.substr(0, id.find('/'));
+}
+inline std::string second_of_id(const std::string& id) {
+  return id.substr(id.find('/') + 1);
+}
 
 inline document_change change_to(document_kind kind, std::string id, value body,
                                  std::optional<std::uint64_t> expected = std::nullopt) {

@@ -1,7 +1,6 @@
 // event_log: the events of one run, for any number of readers, each with a position of its own.
 #pragma once
 
-#include <troupe/runtime.hpp>
 #include <troupe/server/limits.hpp>
 
 #include <chrono>
@@ -15,6 +14,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace troupe {
+struct stream_part; // runtime.hpp
+}
 
 namespace troupe::server {
 

@@ -17,26 +17,14 @@ std::string follower_document_id(const std::string& thread_id, const std::string
   return thread_id + '/' + server_id;
 }
 
-struct follower_place {
-  std::string thread_id;
-  std::string server_id;
-};
-follower_place place_of_follower(const std::string& document_id) {
-  auto slash = document_id.find('/');
-  return {document_id.substr(0, slash),
-          slash == document_id.npos ? std::string{} : document_id.substr(slash + 1)};
-}
-
 } // namespace
 
 followed_threads::followed_threads(std::shared_ptr<document_store> documents,
                                    follower_options options)
   : documents_{std::move(documents)},
     options_{std::move(options)} {
-  for (const auto& one : documents_->search({.kind = document_kind::follower}).value().documents) {
-    auto at = place_of_follower(one.id);
-    stored_[at.thread_id].insert(at.server_id);
-  }
+  for (const auto& one : documents_->search({.kind = document_kind::follower}).value().documents)
+    stored_[first_of_id(one.id)].insert(second_of_id(one.id));
 }
 
 std::shared_ptr<void> followed_threads::follow(const std::string& thread_id, std::string now_text) {
@@ -86,32 +74,31 @@ bool followed_threads::is_news(const std::string& thread_id, const std::string& 
          && std::ranges::find(found->second.told, run_id) == found->second.told.end();
 }
 
-void followed_threads::note_told(const std::string& thread_id, const std::string& run_id) {
+std::string followed_threads::note_told(const std::string& thread_id, const std::string& run_id) {
   std::lock_guard lock{state_->mutex};
   auto found = state_->here.find(thread_id);
   if (found == state_->here.end())
-    return;
+    return {};
   auto& told = found->second.told;
-  if (std::ranges::find(told, run_id) != told.end())
-    return;
+  auto before = told.empty() ? std::string{} : told.front();
   told.push_front(run_id);
   if (told.size() > limits::server_recent_ends_max)
     told.pop_back();
+  return before;
 }
 
 void followed_threads::learn(const std::vector<std::string>& document_ids) {
   std::lock_guard reading{reading_};
   for (const auto& id : document_ids) {
     auto is_there = documents_->get(document_kind::follower, id).value().has_value();
-    auto at = place_of_follower(id);
     std::lock_guard lock{mutex_};
-    auto& servers = stored_[at.thread_id];
+    auto& servers = stored_[first_of_id(id)];
     if (is_there)
-      servers.insert(at.server_id);
+      servers.insert(second_of_id(id));
     else
-      servers.erase(at.server_id);
+      servers.erase(second_of_id(id));
     if (servers.empty())
-      stored_.erase(at.thread_id);
+      stored_.erase(first_of_id(id));
   }
 }
 

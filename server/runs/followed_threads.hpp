@@ -34,6 +34,7 @@ struct follower_options {
 /// Thread: any.
 class followed_threads {
 public:
+  /// Blocks: on reads. Errors: throws error: storage codes.
   followed_threads(std::shared_ptr<document_store> documents, follower_options options);
 
   /// The thread is followed here until the handle is dropped. `now_text`: the time, as records have
@@ -44,17 +45,19 @@ public:
   bool is_followed_here(const std::string& thread_id) const;
   bool is_followed_elsewhere(const std::string& thread_id) const;
 
-  /// Whether a run that ended at this time is news for those who follow its thread here: they came
-  /// before, and nobody told them of the run.
+  /// Whether a run that is over is news here: its thread was followed before the end, and the run
+  /// was not noted. Shape: `ended_at`: a time as in records.
   bool is_news(const std::string& thread_id, const std::string& run_id,
                std::string_view ended_at) const;
-  /// They are told of the run.
-  void note_told(const std::string& thread_id, const std::string& run_id);
+  /// Notes that followers of the thread here know of the run. Returns the run that was noted before
+  /// it; empty without one, or where the thread is not followed. Call it once for each run.
+  std::string note_told(const std::string& thread_id, const std::string& run_id);
 
-  /// Reads changed documents of other servers. Blocks: on reads.
+  /// Reads changed documents of other servers. Blocks: on reads. Errors: throws error: storage
+  /// codes.
   void learn(const std::vector<std::string>& document_ids);
   /// Makes this server's documents that are missing, and removes those that nobody needs: its own,
-  /// and those of dead servers. Blocks: on reads and commits.
+  /// and those of dead servers. Blocks: on reads and commits. Errors: throws error: storage codes.
   void tidy();
 
 private:

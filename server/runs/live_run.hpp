@@ -19,14 +19,13 @@ struct run_service::live_run {
       run{std::move(r)},
       frames{wire_modes(run.kwargs)},
       log{given ? std::move(given)
-                : std::make_shared<event_log>(is_resumable ? events_kept_max : 0)},
-      stores_events{is_resumable} {}
+                : std::make_shared<event_log>(is_resumable ? events_kept_max : 0)} {}
 
   const std::string run_id;
   const std::string thread_id;
-  const bool is_resumable;
-  run_record run;     ///< under the service's mutex before `begun`, then constant
-  part_frames frames; ///< used by the one thread that takes the run's parts
+  const bool is_resumable; ///< events are stored
+  run_record run;          ///< under the service's mutex before `begun`, then constant
+  part_frames frames;      ///< used by the one thread that takes the run's parts
   const std::shared_ptr<event_log> log;
   run_control control;
   std::string started_at;
@@ -44,11 +43,10 @@ struct run_service::live_run {
   bool has_said_its_error = false;          ///< used by the one thread that finishes the run
   int conflicts = 0;                        ///< the same
   std::mutex events_mutex;
-  std::uint64_t events = 0;  ///< under events_mutex: the number of the newest one
-  bool stores_events;        ///< under events_mutex
-  bool stores_parts = false; ///< under events_mutex: with their events, for threads' readers
-  bool is_fed_here = false;  ///< under events_mutex: by the engine, not from stored events
-  bool begun = false;        ///< under the service's mutex: in this server's hands
+  std::uint64_t events = 0; ///< under events_mutex: the number of the newest one
+  bool is_followed = false; ///< under events_mutex: events are stored with their parts
+  bool is_fed_here = false; ///< under events_mutex: by the engine, not from stored events
+  bool begun = false;       ///< under the service's mutex: in this server's hands
   /// The record as observers of the thread were told of it; null before. Under the service's mutex.
   std::shared_ptr<const run_record> told;
   /// As the commit of its begin left them; their first use empties them. Under the service's mutex

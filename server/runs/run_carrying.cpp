@@ -46,7 +46,7 @@ std::optional<app<>> run_service::graph_of(const live_run& hand) const {
   return hand.graph ? hand.graph : graphs_.find(hand.run.graph_id);
 }
 
-// Without an input, when the run began before and left a checkpoint: it goes on there.
+// A run that began before and left a checkpoint goes on there, without an input.
 run_input run_service::next_input(const app<>& with, const run_record& run,
                                   bool began_before) const {
   if (began_before) {
@@ -135,23 +135,24 @@ void run_service::say(live_run& hand, std::string name, std::string data,
   {
     std::lock_guard lock{hand.events_mutex};
     event.seq = ++hand.events;
+    const bool is_stored = hand.is_resumable || hand.is_followed;
     auto stored = event;
-    if (hand.stores_events ? !hand.stores_parts : !lease_)
+    if (is_stored ? !hand.is_followed : !lease_)
       stored.part.reset();
-    if (hand.stores_events) {
+    if (is_stored) {
       auto changes = condition_of_owner(hand);
       changes.push_back(change_to_event(hand.run_id, stored));
       if (event.seq > options_.events_kept_max)
         changes.push_back(removal_of_event(hand.run_id, event.seq - options_.events_kept_max));
-      documents_->commit(std::move(changes),
-                         [log = hand.log, event = stored](const result<void>& made) mutable {
-                           event.part.reset();
-                           if (!made && made.error().code() == errc::conflict)
-                             return;
-                           if (!made)
-                             log_warning("keep an event of a stream: " + made.error().message());
-                           log->append(std::move(event), true);
-                         });
+      documents_->commit(std::move(changes), [log = hand.log, event = std::move(stored)](
+                                               const result<void>& made) mutable {
+        event.part.reset();
+        if (!made && made.error().code() == errc::conflict)
+          return;
+        if (!made)
+          log_warning("keep an event of a stream: " + made.error().message());
+        log->append(std::move(event), true);
+      });
     } else {
       hand.log->append(std::move(stored));
     }

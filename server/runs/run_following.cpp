@@ -13,18 +13,6 @@
 
 namespace troupe::server {
 
-namespace {
-
-std::string thread_of_document(const std::string& document_id) {
-  return document_id.substr(0, document_id.find('/'));
-}
-
-std::string run_of_document(const std::string& document_id) {
-  return document_id.substr(document_id.find('/') + 1);
-}
-
-} // namespace
-
 // ---- readers
 
 std::shared_ptr<void> run_service::read(const std::string& thread_id, const std::string& run_id,
@@ -86,11 +74,10 @@ void run_service::restore_events(live_run& hand) {
   if (hand.is_fed_here)
     return;
   hand.is_fed_here = true;
-  hand.stores_events = hand.stores_events || hand.run.followed;
-  hand.stores_parts = hand.run.followed;
+  hand.is_followed = hand.is_followed || hand.run.followed;
   if (!hand.run.began_before())
     return;
-  if (hand.stores_events)
+  if (hand.is_resumable || hand.is_followed)
     read_stored_events(hand);
   hand.events = first_event_of(hand.events, lease_ && hand.run.attempt > 1) - 1;
 }
@@ -158,7 +145,7 @@ void run_service::watch_documents() {
   watches_.push_back(
     documents_->watch(document_kind::run, [this](const std::vector<std::string>& ids) {
       for (const auto& id : ids)
-        look_at_thread_run_soon(thread_of_document(id), run_of_document(id));
+        look_at_thread_run_soon(first_of_id(id), second_of_id(id));
     }));
   watches_.push_back(
     documents_->watch(document_kind::follower, [this](const std::vector<std::string>& ids) {
@@ -167,7 +154,7 @@ void run_service::watch_documents() {
   watches_.push_back(
     documents_->watch(document_kind::stream_event, [this](const std::vector<std::string>& ids) {
       for (const auto& id : ids) {
-        auto hand = live(run_of_event(id));
+        auto hand = live(first_of_id(id));
         if (hand && !has_begun(*hand))
           look_soon(hand->run_id);
       }
@@ -273,8 +260,7 @@ void run_service::abandon(live_run& hand) {
 // A reader is on another server: it gets the events from now on, and the first ones of a young run.
 void run_service::store_events_of(live_run& hand) {
   std::lock_guard lock{hand.events_mutex};
-  hand.stores_parts = true;
-  if (std::exchange(hand.stores_events, true))
+  if (std::exchange(hand.is_followed, true))
     return;
   auto early = hand.log->early_events();
   auto changes = condition_of_owner(hand);

@@ -412,7 +412,7 @@ bool run_service::remove_thread(const std::string& thread_id,
          .value()
          .documents) {
     changes.push_back(removal_of(document_kind::run, one.id));
-    ids.push_back(one.id.substr(thread_id.size() + 1));
+    ids.push_back(second_of_id(one.id));
   }
   for (const auto& id : ids) {
     changes.push_back(removal_of(document_kind::run_place, id));

@@ -263,7 +263,6 @@ private:
 
   // ---- observers of threads
   void tell_began(live_run& hand, const run_record& run);
-  std::vector<std::string> runs_followed_on(const std::string& thread_id) const;
   std::shared_ptr<const run_record> told_run(const live_run& hand) const;
   void look_at_thread_run_soon(const std::string& thread_id, const std::string& run_id);
   void look_at_thread_run(const std::string& thread_id, const std::string& run_id);

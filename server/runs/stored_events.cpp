@@ -1,6 +1,7 @@
 // stored_events: documents of events, written and read.
 #include "server/runs/stored_events.hpp"
 
+#include <troupe/runtime.hpp>
 #include <troupe/server/limits.hpp>
 
 #include <algorithm>
@@ -71,10 +72,6 @@ std::vector<document_change> removal_of_events(document_store& documents,
          .documents)
     out.push_back({document_kind::stream_event, one.id, std::nullopt});
   return out;
-}
-
-std::string run_of_event(const std::string& document_id) {
-  return document_id.substr(0, document_id.find('/'));
 }
 
 std::uint64_t last_stored_event(document_store& documents, const std::string& run_id) {

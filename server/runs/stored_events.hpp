@@ -16,9 +16,6 @@ document_change removal_of_event(const std::string& run_id, std::uint64_t seq);
 std::vector<document_change> removal_of_events(document_store& documents,
                                                const std::string& run_id);
 
-/// The run of such a document's id.
-std::string run_of_event(const std::string& document_id);
-
 /// The number of the newest event, 0 without one.
 std::uint64_t last_stored_event(document_store& documents, const std::string& run_id);
 

@@ -80,28 +80,16 @@ void run_service::tell_began(live_run& hand, const run_record& run) {
       return;
     hand.told = std::make_shared<const run_record>(run);
   }
-  if (followed_ && followed_->is_followed_here(hand.thread_id)) {
-    followed_->note_told(hand.thread_id, hand.run_id);
-    for (const auto& run_id : runs_followed_on(hand.thread_id))
-      if (run_id != hand.run_id)
-        try_to_look([&] { look_at(run_id); });
-  }
+  if (followed_)
+    if (auto before = followed_->note_told(hand.thread_id, hand.run_id); !before.empty())
+      try_to_look([&] { look_at(before); });
   observers_of(hand.thread_id, [&](auto& o) {
     if (o.began)
       o.began(run);
   });
 }
 
-std::vector<std::string> run_service::runs_followed_on(const std::string& thread_id) const {
-  std::vector<std::string> out;
-  std::lock_guard lock{mutex_};
-  for (const auto& [run_id, hand] : live_)
-    if (hand->thread_id == thread_id && hand->told && !hand->begun)
-      out.push_back(run_id);
-  return out;
-}
-
-// As they were told of its beginning; null before that.
+// The record as observers were told of it.
 std::shared_ptr<const run_record> run_service::told_run(const live_run& hand) const {
   std::lock_guard lock{mutex_};
   return hand.told;
