@@ -8,6 +8,7 @@
 #include "server/rules/ids.hpp"
 #include "server/rules/state_forms.hpp"
 
+#include <deque>
 #include <set>
 
 namespace troupe::server {
@@ -237,6 +238,8 @@ struct socket_session {
   std::mutex mutex;
   std::optional<http_socket> socket;
   std::map<std::string, std::shared_ptr<void>> subscriptions;
+  std::deque<std::string> commands; ///< that were not heard yet, in their order
+  bool hears = false;               ///< one of them at a time
 
   void say(const value& what) {
     std::lock_guard lock{mutex};
@@ -256,14 +259,18 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
       auto name = new_id(session->with.runs.now());
       auto hub = session->with.hubs->at(session->thread_id); // before the answer, as above
       auto follows = session->with.hubs->follow(session->thread_id);
-      session->say(success(id, value::map({{"subscription_id", name}, {"replayed_events", 0}}), 0));
-      auto reading = hub->subscribe(std::move(what), [weak = std::weak_ptr{session},
-                                                      follows](const numbered_event& event) {
+      auto take = [weak = std::weak_ptr{session}, follows](const numbered_event& event) {
         if (auto open = weak.lock()) {
           std::lock_guard lock{open->mutex};
           if (open->socket)
             open->socket->send(event.json);
         }
+      };
+      // Clients take a subscription whose kept events come long after the answer for a finished
+      // one.
+      auto reading = hub->subscribe(std::move(what), std::move(take), [&] {
+        session->say(
+          success(id, value::map({{"subscription_id", name}, {"replayed_events", 0}}), 0));
       });
       std::lock_guard lock{session->mutex};
       session->subscriptions[name] = std::move(reading);
@@ -295,7 +302,36 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
     session->say(answer ? *answer : malformed(*command));
   } catch (const refusal& no) {
     session->say(failure(id, "permission_denied", no.detail()));
+  } catch (const error& why) {
+    session->say(failure(id, "unknown_error", why.message()));
   }
+}
+
+// Commands are heard in their order: a client may start a run right after it subscribed.
+void hear_all(const std::shared_ptr<socket_session>& session) {
+  session->with.runs.later([session] { // commands may read the disk
+    std::deque<std::string> commands;
+    {
+      std::lock_guard lock{session->mutex};
+      commands.swap(session->commands);
+      session->hears = session->socket && !commands.empty();
+      if (!session->hears)
+        return;
+    }
+    for (const auto& text : commands)
+      hear(session, text);
+    hear_all(session); // others have their turn between
+  });
+}
+
+void hear_later(const std::shared_ptr<socket_session>& session, std::string text) {
+  {
+    std::lock_guard lock{session->mutex};
+    session->commands.push_back(std::move(text));
+    if (std::exchange(session->hears, true))
+      return;
+  }
+  hear_all(session);
 }
 
 void open_socket(const rooms& with, const api_call& call, const http_responder& to) {
@@ -308,11 +344,7 @@ void open_socket(const rooms& with, const api_call& call, const http_responder& 
                   std::lock_guard lock{session->mutex};
                   session->socket = std::move(socket);
                 },
-              .text =
-                [session](std::string text) { // commands may read the disk
-                  session->with.runs.later(
-                    [session, text = std::move(text)] { hear(session, text); });
-                },
+              .text = [session](std::string text) { hear_later(session, std::move(text)); },
               .gone =
                 [session] {
                   std::map<std::string, std::shared_ptr<void>> dropped;

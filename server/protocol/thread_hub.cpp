@@ -24,9 +24,11 @@ bool wants(const subscription& what, const protocol_event& event) {
 }
 
 std::shared_ptr<void> thread_hub::subscribe(subscription what,
-                                            std::function<void(const numbered_event&)> take) {
+                                            std::function<void(const numbered_event&)> take,
+                                            const std::function<void()>& begins) {
   auto one = std::make_shared<reader>(reader{std::move(what), std::move(take)});
   std::lock_guard lock{mutex_};
+  begins();
   for (const auto& event : kept_)
     if (event.seq > one->what.since && wants(one->what, event.event))
       one->take(event);

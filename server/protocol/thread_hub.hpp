@@ -55,9 +55,11 @@ public:
   bool has_ended(const std::string& run_id) const;
 
   /// Calls `take` with the kept events that are wanted, then with each new one, until the returned
-  /// handle is dropped. `take` is short, and calls nothing of the hub.
-  std::shared_ptr<void> subscribe(subscription what,
-                                  std::function<void(const numbered_event&)> take);
+  /// handle is dropped. `begins` is called before that; no subscriber gets an event between it and
+  /// the kept events. Both are short, and call nothing of the hub.
+  std::shared_ptr<void> subscribe(
+    subscription what, std::function<void(const numbered_event&)> take,
+    const std::function<void()>& begins = [] {});
   std::uint64_t last_seq() const;
   bool has_subscribers() const;
 

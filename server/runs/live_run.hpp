@@ -47,6 +47,7 @@ struct run_service::live_run {
   bool is_followed = false; ///< under events_mutex: events are stored with their parts
   bool is_fed_here = false; ///< under events_mutex: by the engine, not from stored events
   bool begun = false;       ///< under the service's mutex: in this server's hands
+  int begins = 0; ///< under the service's mutex: commits of its begin without an answer yet
   /// The record as observers of the thread were told of it; null before. Under the service's mutex.
   std::shared_ptr<const run_record> told;
   /// As the commit of its begin left them; their first use empties them. Under the service's mutex
@@ -54,6 +55,28 @@ struct run_service::live_run {
   std::optional<begun_records> as_begun;
   std::optional<run_outcome> outcome;                           // under the service's mutex
   std::vector<std::function<void(const run_outcome&)>> waiting; // under the service's mutex
+};
+
+/// Until it ends, the begin of a run is on its way to the documents, and nobody here begins it
+/// again.
+class run_service::beginning {
+public:
+  beginning(run_service& service, std::shared_ptr<live_run> run)
+    : service_{service},
+      run_{std::move(run)} {
+    std::lock_guard lock{service_.mutex_};
+    ++run_->begins;
+  }
+  ~beginning() {
+    std::lock_guard lock{service_.mutex_};
+    --run_->begins;
+  }
+  beginning(const beginning&) = delete;
+  beginning& operator=(const beginning&) = delete;
+
+private:
+  run_service& service_;
+  const std::shared_ptr<live_run> run_;
 };
 
 template <class F> void run_service::observers_of(const std::string& thread_id, F&& each) {

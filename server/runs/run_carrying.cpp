@@ -77,6 +77,8 @@ void run_service::carry_out(const std::shared_ptr<live_run>& hand) {
 // frozen since the commit of the begin does not take the thread from the run's next server.
 void run_service::start(const std::shared_ptr<live_run>& hand) {
   const auto& run = hand->run;
+  if (lease_ && run.owner != owner_id()) // it began under a lease that was lost meanwhile
+    abandon(*hand);
   if (run.cancel != cancel_action::none)
     ask_to_end(*hand, run.cancel);
   if (hand->cancel != cancel_action::none)
@@ -293,6 +295,7 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
   hand->is_ending = true;
 
   std::shared_ptr<live_run> next;
+  std::shared_ptr<beginning> next_begins;
   std::int64_t wait_until = 0;
   auto [found, stored, revision] = records_for_end(*hand);
   if (stored && !is_same_claim(hand->run, *stored))
@@ -328,6 +331,7 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
       auto following = get_run(run.thread_id, first.run_id, &next_revision);
       begin_in(thread, following);
       next = make_live(following);
+      next_begins = std::make_shared<beginning>(*this, next);
       changes.push_back(
         change_to(document_kind::run, following.document_id(), following.body(), next_revision));
       std::lock_guard lock{mutex_};
@@ -345,11 +349,12 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
     hand->early_outcome = outcome;
   auto end = std::make_shared<const run_end>(
     run_end{hand, how, std::move(outcome), asked, std::move(next), wait_until});
-  auto settle = [this, end](const result<void>& committed) {
+  auto settle = [this, end, next_begins](const result<void>& committed) mutable {
     if (committed && end->next) { // at once: whoever sees the commit may ask this server for it
       std::lock_guard lock{mutex_};
       end->next->begun = true;
     }
+    next_begins.reset();
     work_.post([this, end, committed] {
       go_on_finishing(end->hand, end->how, [&] { return settle_end(*end, committed); });
     });
@@ -360,7 +365,7 @@ run_service::finishing run_service::store_end(const std::shared_ptr<live_run>& h
   }
   documents_->commit_soon(
     std::move(changes), commit_pace::gathers,
-    [this, hand, settle](const result<void>& accepted) {
+    [this, hand, settle](const result<void>& accepted) mutable {
       if (accepted)
         answer_early(hand);
       else

@@ -72,10 +72,10 @@ std::vector<std::string> run_service::threads_to_look_at() const {
   return {out.begin(), out.end()};
 }
 
-// A run of this server that it does not have in hand is about to begin, or its begin failed in a
+// A run of this server that it does not have in hand has just ended, or its begin failed in a
 // commit whose end was not known.
 bool run_service::has_lost_its_owner(const run_record& run) const {
-  if (auto hand = live(run.run_id); hand && has_begun(*hand))
+  if (auto hand = live(run.run_id); hand && begins_or_has_begun(*hand))
     return false;
   if (run.owner == owner_id())
     return lease_
@@ -103,9 +103,11 @@ void run_service::take_up_dead_run(const std::string& thread_id) {
     release_run(thread, run, options_.attempts_max);
     run.updated_at = time_text(now());
     std::shared_ptr<live_run> hand;
+    std::optional<beginning> on_its_way;
     if (!is_over(run.status) && pick_next(line_of(thread), now()).run_id == run.run_id) {
       begin_in(thread, run);
       hand = make_live(run);
+      on_its_way.emplace(*this, hand);
     }
     commit_all(*documents_,
                {change_to(document_kind::thread, thread_id, thread.body(), found->revision),

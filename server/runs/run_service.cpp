@@ -322,17 +322,16 @@ void run_service::advance(const std::string& thread_id) {
     std::uint64_t revision = 0;
     auto run = get_run(thread_id, next.run_id, &revision);
     begin_in(thread, run);
-    auto hand = live(run.run_id);
-    if (!hand)
-      hand = make_live(run);
+    auto hand = make_live(run);
+    beginning on_its_way{*this, hand};
     commit_all(*documents_,
                {change_to(document_kind::thread, thread_id, thread.body(), found->revision),
                 change_to(document_kind::run, run.document_id(), run.body(), revision)});
+    begun = hand;
     std::lock_guard lock{mutex_};
     hand->run = run;
     hand->as_begun = begun_records{{thread, found->revision + 1}, revision + 1};
     hand->begun = true;
-    begun = hand;
   };
   try {
     without_conflict(change);
@@ -440,6 +439,11 @@ std::shared_ptr<run_service::live_run> run_service::live(const std::string& run_
 bool run_service::has_begun(const live_run& hand) const {
   std::lock_guard lock{mutex_};
   return hand.begun;
+}
+
+bool run_service::begins_or_has_begun(const live_run& hand) const {
+  std::lock_guard lock{mutex_};
+  return hand.begun || hand.begins > 0;
 }
 
 bool run_service::is_observed(const std::string& thread_id) const {

@@ -197,6 +197,8 @@ private:
     std::uint64_t run_revision = 0;
   };
 
+  class beginning; // live_run.hpp
+
   // ---- records
   std::string owner_id() const;
   std::optional<read_thread> find_thread(const std::string& thread_id) const;
@@ -212,6 +214,7 @@ private:
   std::shared_ptr<live_run> live(const std::string& run_id) const;
   std::shared_ptr<live_run> make_live(const run_record& run);
   bool has_begun(const live_run& hand) const;
+  bool begins_or_has_begun(const live_run& hand) const;
   bool is_observed(const std::string& thread_id) const;
 
   // ---- carrying out

@@ -283,24 +283,50 @@ BOOST_AUTO_TEST_CASE(runs_of_a_filtered_caller_are_its_own) {
   BOOST_TEST(ask(server, "GET", "/runs/" + run_id + "/join", as_ann).status == 200);
 }
 
+/// Asks for the WebSocket of a thread. Returns: the status.
+std::string open_socket(raw_client& client, const std::string& thread, const std::string& who) {
+  client.say("GET /threads/" + thread + "/stream/events HTTP/1.1\r\nHost: x\r\n"
+             + "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+             + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" + who + "\r\n");
+  return client.hear("\r\n\r\n").substr(9, 3);
+}
+
+/// A short text of a WebSocket, under a mask of zeros.
+std::string masked_text(const std::string& text) {
+  return std::string{'\x81', static_cast<char>(0x80 | text.size())} + std::string(4, '\0') + text;
+}
+
 BOOST_AUTO_TEST_CASE(a_socket_obeys_the_filter_at_each_command) {
   agent_server server{owned_options()};
   const std::string id = "7b0d7c9c-31a1-4f5f-8a38-0d5a2a3f2b12";
-  auto open_as = [&](raw_client& client, const char* who) {
-    client.say("GET /threads/" + id + "/stream/events HTTP/1.1\r\nHost: x\r\n"
-               + "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-               + "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n" + who + "\r\n");
-    return client.hear("\r\n\r\n").substr(9, 3);
-  };
   raw_client bob{server.port()};
-  BOOST_TEST(open_as(bob, as_bob) == "101"); // the thread is nobody's yet
+  BOOST_TEST(open_socket(bob, id, as_bob) == "101"); // the thread is nobody's yet
   ask(server, "POST", "/threads", as_ann, R"({"thread_id":")" + id + "\"}");
   const std::string command = R"({"id":1,"method":"state.get","params":{}})";
-  bob.say(std::string{'\x81', static_cast<char>(0x80 | command.size())} + std::string(4, '\0')
-          + command); // a text, under a mask of zeros
+  bob.say(masked_text(command));
   BOOST_TEST(bob.hear(R"("id":1)").find("permission_denied") != std::string::npos);
   raw_client late{server.port()};
-  BOOST_TEST(open_as(late, as_bob) == "404");
+  BOOST_TEST(open_socket(late, id, as_bob) == "404");
+}
+
+BOOST_AUTO_TEST_CASE(commands_of_a_socket_are_answered_in_their_order) {
+  agent_server server{owned_options()};
+  const std::string id = "7b0d7c9c-31a1-4f5f-8a38-0d5a2a3f2b13";
+  ask(server, "POST", "/threads", as_ann, R"({"thread_id":")" + id + "\"}");
+  raw_client ann{server.port()};
+  BOOST_TEST(open_socket(ann, id, as_ann) == "101");
+  constexpr int commands = 100;
+  std::string all;
+  for (int n = 1; n <= commands; ++n) // the first of two reads the disk
+    all += masked_text(R"({"id":)" + std::to_string(n) + R"(,"method":")"
+                       + (n % 2 != 0 ? "state.get" : "agent.getTree") + R"(","params":{}})");
+  ann.say(all);
+  auto heard = ann.hear(R"("id":)" + std::to_string(commands) + ',');
+  std::size_t at = 0;
+  for (int n = 1; n <= commands; ++n) {
+    at = heard.find(R"("id":)" + std::to_string(n) + ',', at);
+    BOOST_REQUIRE_MESSAGE(at != std::string::npos, "the answer to command " << n);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(tools_of_mcp_are_the_assistants_that_a_filter_lets_pass) {

@@ -78,6 +78,21 @@ BOOST_AUTO_TEST_CASE(a_client_that_comes_to_another_server_gets_what_it_missed) 
   BOOST_TEST(there.until_end(2) == here.until_end(2), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_subscription_begins_before_its_kept_events) {
+  shared_server a{*this, "a"};
+  thread_hubs hubs{a.runs};
+  hub_client first{hubs, thread};
+  a.end_of(start(a, free_input()));
+  first.until_end(1);
+  std::vector<std::string> heard;
+  auto second = hubs.at(thread)->subscribe(
+    {.channels = {"lifecycle"}},
+    [&](const numbered_event& e) { heard.emplace_back(e.event.data["event"].as_string()); },
+    [&] { heard.emplace_back("begins"); });
+  BOOST_TEST(heard == (std::vector<std::string>{"begins", "running", "completed"}),
+             boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(a_hub_that_was_left_alone_gets_what_it_missed_and_nothing_twice) {
   shared_server a{*this, "a"}, b{*this, "b"};
   thread_hubs at_a{a.runs}, at_b{b.runs};

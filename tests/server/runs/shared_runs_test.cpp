@@ -125,6 +125,46 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_frozen_before_a_run_s_first_step_does_not
   BOOST_TEST(stored(run)->owner == "b");
 }
 
+/// A server that has committed the begin of a thread's second run, and does not know it yet.
+struct a_begin_without_answer : shared_runs {
+  a_begin_without_answer() {
+    first = a.create(held_input());
+    second = a.create(free_input());
+    a.at->wait_for(1);
+    a.documents->freeze_after_commits(document_kind::run);
+    a.at->open();
+    a.documents->wait_for_an_unheard_commit();
+    BOOST_REQUIRE(stored(second)->owner == "a");
+  }
+  shared_server a{*this, "a"};
+  run_record first, second;
+};
+
+BOOST_FIXTURE_TEST_CASE(a_run_that_is_about_to_begin_is_not_begun_again, a_begin_without_answer) {
+  pass(limits::server_runs_look + std::chrono::seconds{1});
+  a.runs.look_at_servers();
+  a.runs.recover();
+  BOOST_TEST(stored(second)->attempt == 1);
+  a.documents->release();
+  BOOST_TEST((a.end_of(second).run.status == run_status::success));
+  BOOST_TEST(stored(second)->attempt == 1);
+  BOOST_TEST(counts->of(thread, "first") == 2);
+}
+
+BOOST_FIXTURE_TEST_CASE(
+  a_run_that_was_about_to_begin_when_the_lease_was_lost_begins_under_the_new_one,
+  a_begin_without_answer) {
+  documents->commit_and_wait({{document_kind::server, "a", std::nullopt}}).value();
+  a.runs.look_at_servers();
+  a.settle();
+  BOOST_TEST(stored(second)->attempt == 1);
+  a.documents->release();
+  BOOST_TEST((a.end_of(second).run.status == run_status::success));
+  BOOST_TEST(a.n_of(thread) == value(22));
+  BOOST_TEST(stored(second)->attempt == 2);
+  BOOST_TEST(counts->of(thread, "first") == 2);
+}
+
 BOOST_AUTO_TEST_CASE(a_run_whose_thread_is_taken_over_below_it_goes_on_from_the_newest_state) {
   shared_server b{*this, "b"}, a{*this, "a"};
   auto run = b.create(held_input());

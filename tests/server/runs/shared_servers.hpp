@@ -44,8 +44,10 @@ public:
         held_.emplace_back(std::move(changes), std::move(then));
         return changed_.notify_all();
       }
-      if (hears_nothing_)
+      if (hears_nothing_ && (!unheard_of_ || contains(changes, *unheard_of_)))
         then = [this, then = std::move(then)](const result<void>& made) {
+          if (unheard_of_ && !made)
+            return then(made);
           std::lock_guard lock{mutex_};
           unheard_.push_back([then, made] { then(made); });
           changed_.notify_all();
@@ -79,14 +81,15 @@ public:
   void wait_for_a_held_commit_of(document_kind kind) {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [&] {
-      return std::ranges::any_of(held_, [kind](const auto& one) {
-        return std::ranges::find(one.first, kind, &document_change::kind) != one.first.end();
-      });
+      return std::ranges::any_of(held_, [&](const auto& one) { return contains(one.first, kind); });
     });
   }
   /// Commits take effect, and the process hears neither of them nor of those of others, as one that
-  /// is frozen just then.
-  void freeze_after_commits() { hears_nothing_ = true; }
+  /// is frozen just then. `of`: only of commits that took effect and have a change of that kind.
+  void freeze_after_commits(std::optional<document_kind> of = std::nullopt) {
+    unheard_of_ = of;
+    hears_nothing_ = true;
+  }
   void wait_for_an_unheard_commit() {
     std::unique_lock lock{mutex_};
     changed_.wait(lock, [this] { return !unheard_.empty(); });
@@ -115,6 +118,10 @@ public:
 private:
   using held_commit = std::pair<std::vector<document_change>, std::function<void(result<void>)>>;
 
+  static bool contains(const std::vector<document_change>& changes, document_kind kind) {
+    return std::ranges::find(changes, kind, &document_change::kind) != changes.end();
+  }
+
   const std::shared_ptr<document_store> of_;
   const std::shared_ptr<process_life> life_;
   std::atomic<bool> refuses_ = false;
@@ -124,6 +131,7 @@ private:
   bool holds_ = false;
   std::vector<held_commit> held_;
   std::atomic<bool> hears_nothing_ = false;
+  std::optional<document_kind> unheard_of_;
   std::vector<std::function<void()>> unheard_;
 };
 
