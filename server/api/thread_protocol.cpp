@@ -8,7 +8,6 @@
 #include "server/rules/ids.hpp"
 #include "server/rules/state_forms.hpp"
 
-#include <deque>
 #include <set>
 
 namespace troupe::server {
@@ -238,8 +237,8 @@ struct socket_session {
   std::mutex mutex;
   std::optional<http_socket> socket;
   std::map<std::string, std::shared_ptr<void>> subscriptions;
-  std::deque<std::string> commands; ///< that were not heard yet, in their order
-  bool hears = false;               ///< one of them at a time
+  std::vector<std::string> commands; ///< that were not heard yet, in their order
+  bool hears = false;                ///< one of them at a time
 
   void say(const value& what) {
     std::lock_guard lock{mutex};
@@ -266,8 +265,7 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
             open->socket->send(event.json);
         }
       };
-      // Clients take a subscription whose kept events come long after the answer for a finished
-      // one.
+      // A client may pause its subscriptions soon after a run's end: kept events follow at once.
       auto reading = hub->subscribe(std::move(what), std::move(take), [&] {
         session->say(
           success(id, value::map({{"subscription_id", name}, {"replayed_events", 0}}), 0));
@@ -310,16 +308,19 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
 // Commands are heard in their order: a client may start a run right after it subscribed.
 void hear_all(const std::shared_ptr<socket_session>& session) {
   session->with.runs.later([session] { // commands may read the disk
-    std::deque<std::string> commands;
+    std::vector<std::string> commands;
     {
       std::lock_guard lock{session->mutex};
       commands.swap(session->commands);
-      session->hears = session->socket && !commands.empty();
-      if (!session->hears)
-        return;
     }
     for (const auto& text : commands)
       hear(session, text);
+    {
+      std::lock_guard lock{session->mutex};
+      session->hears = session->socket && !session->commands.empty();
+      if (!session->hears)
+        return;
+    }
     hear_all(session); // others have their turn between
   });
 }

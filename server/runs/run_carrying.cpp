@@ -46,7 +46,7 @@ std::optional<app<>> run_service::graph_of(const live_run& hand) const {
   return hand.graph ? hand.graph : graphs_.find(hand.run.graph_id);
 }
 
-// A run that began before and left a checkpoint goes on there, without an input.
+// Null, to go on at the newest checkpoint, if an earlier attempt of this run stored it.
 run_input run_service::next_input(const app<>& with, const run_record& run,
                                   bool began_before) const {
   if (began_before) {

@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from built_with import built_with
+
 programs, source = map(pathlib.Path, sys.argv[1:3])
 update = sys.argv[3:] == ["--update"]
 file = source / "tools/cmake/first_run.txt"
@@ -70,8 +72,7 @@ if shutil.which("valgrind") is None:
 if not (programs.parent / "troupe_core_text_order.ld").exists():
     skip("this linker or build type keeps an order of its own")
 known = json.loads((source / "bench/instructions.json").read_text())["compiler"]
-path = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", (programs.parent / "CMakeCache.txt").read_text(), re.M)[1]
-if (here := subprocess.run([path, "--version"], capture_output=True, text=True).stdout.splitlines()[0]) != known:
+if (here := built_with(programs)["compiler"]) != known:
     skip(f"the names are of {known}; this is {here}")
 
 called = functions_called()

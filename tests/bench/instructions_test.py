@@ -15,6 +15,8 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+from built_with import built_with
+
 programs, source = map(pathlib.Path, sys.argv[1:3])
 update = sys.argv[3:] == ["--update"]
 file = source / "bench/instructions.json"
@@ -29,14 +31,6 @@ RUNS = {"chain3_invoke": (50, 450), "counter_loop_1000_none": (1, 5), "send_fano
 def skip(why):
     print(f"instructions: skipped, {why}")
     sys.exit(77)
-
-
-def built_with():
-    """The compiler and the build type of the build folder, as its cache has them."""
-    cache = (programs.parent / "CMakeCache.txt").read_text()
-    values = dict(re.findall(r"^(CMAKE_\w+):\w+=(.*)$", cache, re.M))
-    version = subprocess.run([values["CMAKE_CXX_COMPILER"], "--version"], capture_output=True, text=True).stdout
-    return {"compiler": version.splitlines()[0], "build": values.get("CMAKE_BUILD_TYPE", "")}
 
 
 def instructions(name, iterations):
@@ -66,7 +60,7 @@ def per_run(name):
 
 if shutil.which("valgrind") is None:
     skip("valgrind is missing")
-here = built_with()
+here = built_with(programs)
 known = json.loads(file.read_text()) if file.exists() else {}
 if not update and any(known.get(key) != value for key, value in here.items()):
     skip(f"the counts are of {known.get('compiler')}, {known.get('build')}; this is {here['compiler']}, {here['build']}")

@@ -8,6 +8,9 @@
 # So this gives it the script that it would use, with the names before other code. With another linker,
 # and in other configurations than Release, nothing changes.
 function(order_text target list)
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR TROUPE_SANITIZE)
+    return()
+  endif()
   separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_SHARED_LINKER_FLAGS}")
   execute_process(
     COMMAND "${CMAKE_CXX_COMPILER}" ${flags} -shared -Wl,--verbose -x c++ /dev/null
@@ -15,7 +18,7 @@ function(order_text target list)
     OUTPUT_VARIABLE script ERROR_QUIET)
   set(before "*(.text.hot .text.hot.*)")
   string(FIND "${script}" "${before}" found)
-  if(found EQUAL -1 OR NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR TROUPE_SANITIZE)
+  if(found EQUAL -1)
     return()
   endif()
   string(REGEX REPLACE "^.*\n=====+\n(.*)\n=====+\n.*$" "\\1" script "${script}")
