@@ -5,7 +5,6 @@
 #include "coordinator/runtime_core.hpp"
 #include "coordinator/stream_source.hpp"
 #include "coordinator/transform_sink.hpp"
-#include "engine/find_checkpoint.hpp"
 #include "engine/outside_update.hpp"
 #include "engine/snapshot.hpp"
 #include "engine/unfinished.hpp"
@@ -231,31 +230,7 @@ basic_app::try_get_state_history(const run_config& config, const history_options
   auto store = saver_of(*core_, *over);
   if (!store)
     return store.error();
-  auto plan = graph_at(core_->plan(), over->checkpoint_ns);
-  if (!plan)
-    return plan.error();
-  list_query query;
-  query.thread_id = over->thread_id;
-  auto at = *over;
-  at.checkpoint_ns = kept_namespace(**plan, over->checkpoint_ns);
-  query.checkpoint_ns = at.checkpoint_ns;
-  if (!over->checkpoint_id.empty())
-    query.checkpoint_id = over->checkpoint_id;
-  query.filter = options.filter;
-  query.before = options.before;
-  query.limit = options.limit;
-  auto saved = list_checkpoints(**plan, **store, query);
-  if (!saved)
-    return saved.error();
-  std::vector<state_snapshot> out;
-  out.reserve(saved->size());
-  for (auto& tuple : *saved) {
-    auto shown = make_snapshot(*plan, at, std::move(tuple), false);
-    if (!shown)
-      return shown.error();
-    out.push_back(std::move(*shown));
-  }
-  return out;
+  return read_history(core_->plan(), **store, *over, options);
 }
 
 result<checkpoint_ref> basic_app::try_update_state(const run_config& config, optional_update values,

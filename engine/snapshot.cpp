@@ -4,13 +4,20 @@
 #include "engine/find_checkpoint.hpp"
 #include "engine/stored_writes.hpp"
 #include "engine/stream_payloads.hpp"
+#include "graph/channel_kinds.hpp"
+#include "graph/value_node.hpp"
+#include "persistence/prompt_saver.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <limits>
 
 namespace troupe {
 
 namespace {
+
+constexpr std::size_t history_page = 8;
 
 struct pending_step {
   thread_state state;
@@ -18,11 +25,11 @@ struct pending_step {
   std::vector<planned_task> tasks;
 };
 
-result<pending_step> load_step(const std::shared_ptr<const graph_plan>& plan,
-                               const checkpoint_tuple& saved) {
-  pending_step out;
+// Fills `out` anew and uses its memory again.
+result<void> load_step(pending_step& out, const std::shared_ptr<const graph_plan>& plan,
+                       const checkpoint_tuple& saved) {
   if (auto loaded = load_state(out.state, plan, 0, saved.checkpoint); !loaded)
-    return loaded.error();
+    return loaded;
   out.stored = read_stored(*plan, saved.pending_writes);
   const auto& step = saved.metadata["step"];
   out.tasks = plan_next_tasks(out.state,
@@ -30,12 +37,14 @@ result<pending_step> load_step(const std::shared_ptr<const graph_plan>& plan,
                                .checkpoint_ns = saved.ref.checkpoint_ns,
                                .step = step.is_int() ? step.as_int() + 1 : 0},
                               nullptr);
-  return out;
+  return {};
 }
 
 // Whether the channels accepted the writes; otherwise the state is as before, so that it stays
 // readable.
 bool preview(thread_state& state, std::span<const applied_task> tasks) {
+  if (tasks.empty())
+    return true;
   auto changed = state;
   if (!apply_here(changed, tasks, false))
     return false;
@@ -68,16 +77,17 @@ bool preview_finished(pending_step& step) {
 value path_value(const planned_task& task, const plan_node& node) {
   if (task.push)
     return value::list({names::push, task.index, false});
-  return value::list({names::pull, node.name});
+  std::array<value, 2> path{names::pull, node.name};
+  return value_access::list(path);
 }
 
-task_snapshot show_task(const graph_plan& plan, const planned_task& task, const task_record* record,
+task_snapshot show_task(const graph_plan& plan, planned_task&& task, const task_record* record,
                         bool live) {
   const auto& node = plan.nodes[task.node];
   task_snapshot out;
-  out.id = task.id;
   out.name = node.name;
   out.path = path_value(task, node);
+  out.id = std::move(task.id);
   if (!record)
     return out;
   out.error = record->error;
@@ -87,35 +97,46 @@ task_snapshot show_task(const graph_plan& plan, const planned_task& task, const 
   return out;
 }
 
-} // namespace
-
-result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& plan,
-                                     const run_config& config,
-                                     const std::optional<checkpoint_tuple>& saved, bool live) {
+// The snapshot of a checkpoint, which loses what the snapshot shows. `step` is working memory, for
+// the next call to use again.
+result<state_snapshot> show(pending_step& step, const std::shared_ptr<const graph_plan>& plan,
+                            const std::string& checkpoint_ns, checkpoint_tuple& saved, bool live) {
+  if (auto loaded = load_step(step, plan, saved); !loaded)
+    return loaded.error();
+  preview_outside(step);
+  bool applied = live && preview_finished(step);
   state_snapshot out;
-  out.values = value::map();
-  out.config = {config.thread_id, config.checkpoint_ns, {}};
-  if (!saved)
-    return out;
-  auto step = load_step(plan, *saved);
-  if (!step)
-    return step.error();
-  preview_outside(*step);
-  bool applied = live && preview_finished(*step);
-  out.values = read_output(step->state, whole_state(*plan));
-  for (const auto& t : step->tasks) {
-    const auto* record = step->stored.find(t.id);
-    out.tasks.push_back(show_task(*plan, t, record, live));
-    auto& shown = out.tasks.back();
-    shown.subgraph_ns = subgraph_namespace(*plan, config.checkpoint_ns, t);
+  out.values = read_output(step.state, whole_state(*plan));
+  out.tasks.reserve(step.tasks.size());
+  out.next.reserve(step.tasks.size());
+  for (auto& t : step.tasks) {
+    const auto* record = step.stored.find(t.id);
+    auto subgraph_ns = subgraph_namespace(*plan, checkpoint_ns, t);
+    auto& shown = out.tasks.emplace_back(show_task(*plan, std::move(t), record, live));
+    shown.subgraph_ns = std::move(subgraph_ns);
     if (!applied || !record || !record->finished())
       out.next.push_back(shown.name);
     out.interrupts.insert(out.interrupts.end(), shown.interrupts.begin(), shown.interrupts.end());
   }
-  out.config = saved->ref;
-  out.metadata = saved->metadata;
-  out.created_at = saved->checkpoint.ts;
-  out.parent_id = saved->parent_id;
+  out.config = std::move(saved.ref);
+  out.metadata = std::move(saved.metadata);
+  out.created_at = std::move(saved.checkpoint.ts);
+  out.parent_id = std::move(saved.parent_id);
+  return out;
+}
+
+} // namespace
+
+result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& plan,
+                                     const checkpoint_ref& at,
+                                     std::optional<checkpoint_tuple> saved, bool live) {
+  if (saved) {
+    pending_step step;
+    return show(step, plan, at.checkpoint_ns, *saved, live);
+  }
+  state_snapshot out;
+  out.values = value::map();
+  out.config = {at.thread_id, at.checkpoint_ns, {}};
   return out;
 }
 
@@ -163,14 +184,14 @@ result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& ro
   auto plan = graph_at(root, config.checkpoint_ns);
   if (!plan)
     return plan.error();
-  auto at = config;
-  at.checkpoint_ns = kept_namespace(**plan, config.checkpoint_ns);
-  auto saved = find_checkpoint(**plan, store, {at.thread_id, at.checkpoint_ns, at.checkpoint_id});
+  const checkpoint_ref at{config.thread_id, kept_namespace(**plan, config.checkpoint_ns),
+                          config.checkpoint_id};
+  auto saved = find_checkpoint(**plan, store, at);
   if (!saved)
     return saved.error();
   if (auto kept = check_kept(config, *saved); !kept)
     return kept.error();
-  auto out = make_snapshot(*plan, at, *saved, at.checkpoint_id.empty());
+  auto out = make_snapshot(*plan, at, std::move(*saved), at.checkpoint_id.empty());
   if (!out || !subgraphs)
     return out;
   for (auto& task : out->tasks) {
@@ -184,6 +205,68 @@ result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& ro
       return inner;
     task.state = std::make_shared<state_snapshot>(std::move(*inner));
   }
+  return out;
+}
+
+// Adds the snapshots of a list of checkpoints.
+static result<void> add_snapshots(pending_step& step, const std::shared_ptr<const graph_plan>& plan,
+                                  const std::string& checkpoint_ns,
+                                  std::span<checkpoint_tuple> saved,
+                                  std::vector<state_snapshot>& out) {
+  for (auto& tuple : saved) {
+    auto shown = show(step, plan, checkpoint_ns, tuple, false);
+    if (!shown)
+      return shown.error();
+    out.push_back(std::move(*shown));
+  }
+  return {};
+}
+
+// Some checkpoints at a time, in the memory of those before them.
+static result<void> add_pages(const std::shared_ptr<const graph_plan>& plan, prompt_saver& store,
+                              list_query query, std::vector<state_snapshot>& out) {
+  auto wanted = query.limit.value_or(std::numeric_limits<std::size_t>::max());
+  std::vector<checkpoint_tuple> page;
+  pending_step step;
+  do {
+    query.limit = std::min(history_page, wanted - out.size());
+    if (auto listed = store.list(query, page); !listed)
+      return listed;
+    if (!page.empty())
+      query.before = page.back().ref.checkpoint_id;
+    if (auto added = add_snapshots(step, plan, *query.checkpoint_ns, page, out); !added)
+      return added;
+  } while (page.size() == history_page && out.size() < wanted);
+  return {};
+}
+
+result<std::vector<state_snapshot>> read_history(const std::shared_ptr<const graph_plan>& root,
+                                                 saver& store, const run_config& config,
+                                                 const history_options& options) {
+  auto plan = graph_at(root, config.checkpoint_ns);
+  if (!plan)
+    return plan.error();
+  list_query query{.thread_id = config.thread_id,
+                   .checkpoint_ns = kept_namespace(**plan, config.checkpoint_ns),
+                   .filter = options.filter,
+                   .before = options.before,
+                   .limit = options.limit};
+  if (!config.checkpoint_id.empty())
+    query.checkpoint_id = config.checkpoint_id;
+  std::vector<state_snapshot> out;
+  auto is_replayed = [](const auto& channel) { return replays_history(channel.spec.kind); };
+  if (auto* prompt = dynamic_cast<prompt_saver*>(&store);
+      prompt && std::ranges::none_of((*plan)->channels, is_replayed)) {
+    auto added = add_pages(*plan, *prompt, std::move(query), out);
+    return added ? result<std::vector<state_snapshot>>{std::move(out)} : added.error();
+  }
+  auto saved = list_checkpoints(**plan, store, query);
+  if (!saved)
+    return saved.error();
+  out.reserve(saved->size());
+  pending_step step;
+  if (auto added = add_snapshots(step, *plan, *query.checkpoint_ns, *saved, out); !added)
+    return added.error();
   return out;
 }
 

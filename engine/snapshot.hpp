@@ -14,19 +14,27 @@
 namespace troupe {
 
 /// A stored checkpoint as a snapshot.
-/// Shape:  `saved` nullopt: the empty snapshot. `live`: the newest checkpoint, read without an id:
-///         the writes of its finished tasks are applied, and only unanswered questions are listed.
+/// Shape:  `saved` nullopt: the empty snapshot of the thread and namespace in `at`. `live`: the
+///         newest checkpoint, read without an id: the writes of its finished tasks are applied, and
+///         only unanswered questions are listed.
 /// Errors: checkpoint_corrupt. Stored writes that the channels refuse are not an error: the state
 ///         is shown without them, and their tasks as pending.
 result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& plan,
-                                     const run_config& config,
-                                     const std::optional<checkpoint_tuple>& saved, bool live);
+                                     const checkpoint_ref& at,
+                                     std::optional<checkpoint_tuple> saved, bool live);
 
 /// The state of a thread, with those of its tasks that are graphs when `subgraphs` is set.
 /// Shape:  `config.checkpoint_ns` names a subgraph's state.
 /// Errors: invalid_config (Subgraph … not found), those of make_snapshot, storage codes.
 result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& root, saver& store,
                                      const run_config& config, bool subgraphs);
+
+/// The states of a thread at its stored checkpoints, newest first.
+/// Shape:  `config.checkpoint_ns` as in read_snapshot; `config.checkpoint_id`: this checkpoint
+/// only. Errors: as read_snapshot. Source: langgraph/pregel/main.py, Pregel.get_state_history.
+result<std::vector<state_snapshot>> read_history(const std::shared_ptr<const graph_plan>& root,
+                                                 saver& store, const run_config& config,
+                                                 const history_options& options);
 
 /// The graph whose state is read under a namespace.
 /// Errors: invalid_config (Subgraph … not found).

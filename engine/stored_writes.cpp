@@ -4,6 +4,7 @@
 #include "graph/task_id.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace troupe {
 
@@ -26,19 +27,30 @@ std::vector<value> read_answers(const value& stored) {
   return {items.begin(), items.end()};
 }
 
-void add_to(task_record& task, const graph_plan& plan, const pending_write& w) {
-  if (w.channel == names::error) {
-    if (task.error.is_null())
-      task.error = w.value;
-  } else if (w.channel == names::interrupt) {
-    task.questions = read_questions(w.value);
-  } else if (w.channel == names::resume) {
-    task.answers = read_answers(w.value);
-  } else if (w.channel == names::error_source) {
-    task.handed_over = true;
-  } else {
-    task.output.push_back(restore_write(plan, w.channel, w.value));
+void add_to(task_record& task, const graph_plan& plan, std::span<const pending_write> writes) {
+  task.output.reserve(task.output.size() + writes.size());
+  for (const auto& w : writes) {
+    if (w.channel == names::error) {
+      if (task.error.is_null())
+        task.error = w.value;
+    } else if (w.channel == names::interrupt) {
+      task.questions = read_questions(w.value);
+    } else if (w.channel == names::resume) {
+      task.answers = read_answers(w.value);
+    } else if (w.channel == names::error_source) {
+      task.handed_over = true;
+    } else {
+      task.output.push_back(restore_write(plan, w.channel, w.value));
+    }
   }
+}
+
+void add_outside(stored_writes& to, const graph_plan& plan, std::span<const pending_write> writes) {
+  for (const auto& w : writes)
+    if (w.channel != names::resume)
+      to.outside.push_back(restore_write(plan, w.channel, w.value));
+    else if (w.task_path != names::taken_path)
+      to.answer = w.value;
 }
 
 // The packet of a send without untracked channels: these are not stored, also not as part of a
@@ -76,13 +88,15 @@ std::vector<interrupt> stored_writes::waiting() const {
 
 stored_writes read_stored(const graph_plan& plan, const std::vector<pending_write>& writes) {
   stored_writes out;
-  for (const auto& w : writes) {
-    if (w.task_id != names::null_task_id)
-      add_to(out.tasks[w.task_id], plan, w);
-    else if (w.channel != names::resume)
-      out.outside.push_back(restore_write(plan, w.channel, w.value));
-    else if (w.task_path != names::taken_path)
-      out.answer = w.value;
+  for (auto first = writes.begin(); first != writes.end();) {
+    const auto& task_id = first->task_id;
+    auto last = std::find_if(first, writes.end(),
+                             [&task_id](const auto& w) { return w.task_id != task_id; });
+    if (task_id == names::null_task_id)
+      add_outside(out, plan, {first, last});
+    else
+      add_to(out.tasks[task_id], plan, {first, last});
+    first = last;
   }
   return out;
 }

@@ -1,6 +1,10 @@
 // stream_payloads: the payloads of stream parts.
 #include "engine/stream_payloads.hpp"
 
+#include "graph/value_node.hpp"
+
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 
 namespace troupe {
@@ -119,7 +123,8 @@ value interrupts_part(const std::vector<interrupt>& questions) {
 }
 
 value result_map(const graph_plan& plan, const task_write_list& writes) {
-  std::vector<std::pair<std::string_view, std::vector<value>>> by_channel;
+  using boost::container::small_vector;
+  small_vector<std::pair<std::string_view, small_vector<value, 1>>, 4> by_channel;
   for (const auto& w : writes) {
     auto target = w.target(plan);
     if (!among(plan.stream_keys, w.channel) && target != names::returned)
@@ -130,12 +135,16 @@ value result_map(const graph_plan& plan, const task_write_list& writes) {
       it = by_channel.insert(by_channel.end(), {target, {}});
     it->second.push_back(w.val);
   }
-  std::vector<value::map_init> out;
-  for (auto& [name, values] : by_channel)
-    out.emplace_back(name, values.size() == 1
-                             ? values[0]
-                             : value::map({{"$writes", value::list(std::move(values))}}));
-  return value::map(std::move(out));
+  small_vector<value, 8> out; // key, value, key, value …
+  for (auto& [name, values] : by_channel) {
+    out.emplace_back(name);
+    out.push_back(
+      values.size() == 1
+        ? std::move(values[0])
+        : value::map({{"$writes", value_access::list({values.data(), values.size()})}}));
+  }
+  bool duplicates = false; // each channel stands once
+  return value_access::map({out.data(), out.size()}, duplicates);
 }
 
 value result_payload(const graph_plan& plan, const task_write_list& writes) {

@@ -2,6 +2,10 @@
 #include "engine/thread_state.hpp"
 
 #include "graph/names.hpp"
+#include "graph/value_node.hpp"
+#include "persistence/record/refill.hpp"
+
+#include <boost/container/small_vector.hpp>
 
 #include <algorithm>
 
@@ -13,12 +17,6 @@ version find_version(const named<version>& versions, std::string_view name) {
   auto it = std::lower_bound(versions.begin(), versions.end(), name,
                              [](const auto& e, std::string_view n) { return e.first < n; });
   return it != versions.end() && it->first == name ? it->second : version{};
-}
-
-const value* find_value(const named<value>& values, std::string_view name) {
-  auto it = std::lower_bound(values.begin(), values.end(), name,
-                             [](const auto& e, std::string_view n) { return e.first < n; });
-  return it != values.end() && it->first == name ? &it->second : nullptr;
 }
 
 void load_seen(thread_state& state, const named<named<version>>& from) {
@@ -45,43 +43,6 @@ void load_seen(thread_state& state, const named<named<version>>& from) {
     }
   }
 }
-
-// Fills a list anew. Names that were there stay, and others take their memory.
-template <class Entry> class refill {
-public:
-  refill(std::vector<Entry>& list, std::size_t at_most) : list_{list} { list_.reserve(at_most); }
-  refill(const refill&) = delete;
-  refill& operator=(const refill&) = delete;
-  ~refill() { list_.resize(used_); }
-
-  Entry& next() {
-    if (used_ == list_.size())
-      list_.emplace_back();
-    return list_[used_++];
-  }
-
-private:
-  std::vector<Entry>& list_;
-  std::size_t used_ = 0;
-};
-
-void set_name(std::string& there, std::string_view name) {
-  if (there != name)
-    there = name;
-}
-
-template <class T> class refill_named {
-public:
-  refill_named(named<T>& list, std::size_t at_most) : entries_{list, at_most} {}
-  T& add(std::string_view name) {
-    auto& [there, of_name] = entries_.next();
-    set_name(there, name);
-    return of_name;
-  }
-
-private:
-  refill<std::pair<std::string, T>> entries_;
-};
 
 void refill_names(const graph_plan& plan, std::span<const channel_index> channels,
                   std::vector<std::string>& out) {
@@ -168,9 +129,8 @@ void list_live(thread_state& state) {
     }
 }
 
-} // namespace
-
-void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, std::uint64_t tag) {
+// As reset_state, but nothing is live yet.
+void clear_state(thread_state& state, std::shared_ptr<const graph_plan> plan, std::uint64_t tag) {
   state.plan = std::move(plan);
   const auto& channels = state.plan->channels;
   state.cells.clear();
@@ -178,11 +138,14 @@ void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, st
   for (const auto& c : channels)
     state.cells.push_back(initial_cell(c.spec));
   state.versions.assign(channels.size(), {});
-  state.seen.assign(state.plan->nodes.size(), {});
+  state.seen.resize(state.plan->nodes.size());
+  for (auto& seen : state.seen) {
+    seen.present = false;
+    seen.at.clear();
+  }
   state.input_seen = false;
   state.interrupt_seen.reset();
   state.moved.clear();
-  list_live(state);
   state.slot.assign(channels.size(), 0);
   state.newest = {};
   state.tag = tag;
@@ -190,10 +153,18 @@ void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, st
   state.foreign_seen.clear();
 }
 
+} // namespace
+
+void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, std::uint64_t tag) {
+  clear_state(state, std::move(plan), tag);
+  list_live(state);
+}
+
 result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
                         std::uint64_t tag, const checkpoint& from) {
-  reset_state(state, std::move(plan), tag);
+  clear_state(state, std::move(plan), tag);
   const auto& channels = state.plan->channels;
+  auto stored = from.channel_values.begin(); // sorted by name, as the versions are
   for (const auto& [name, v] : from.channel_versions) {
     state.newest = std::max(state.newest, v);
     auto c = state.plan->find_channel(name);
@@ -202,9 +173,11 @@ result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> p
       continue;
     }
     state.versions[c] = v;
-    const auto* stored = find_value(from.channel_values, name);
-    auto cell = load_channel(channels[c].spec, name,
-                             stored ? std::optional<value>{*stored} : std::nullopt);
+    while (stored != from.channel_values.end() && stored->first < name)
+      ++stored;
+    if (stored == from.channel_values.end() || stored->first != name)
+      continue; // the channel is empty
+    auto cell = load_channel(channels[c].spec, name, stored->second);
     if (!cell)
       return cell.error();
     state.cells[c] = std::move(*cell);
@@ -242,13 +215,15 @@ void take_checkpoint(thread_state& state, const std::vector<channel_index>* upda
 }
 
 value read_channels(const thread_state& state, std::span<const channel_index> keys) {
-  std::vector<value::map_init> out;
-  out.reserve(keys.size());
+  boost::container::small_vector<value, 16> out; // key, value, key, value …
+  out.reserve(2 * keys.size());
   for (auto c : keys)
-    if (available(state, c))
-      out.emplace_back(state.plan->channels[c].name,
-                       read_channel(state.plan->channels[c].spec, state.cells[c]));
-  return value::map(std::move(out));
+    if (available(state, c)) {
+      out.emplace_back(state.plan->channels[c].name);
+      out.push_back(read_channel(state.plan->channels[c].spec, state.cells[c]));
+    }
+  bool duplicates = false; // the names of channels differ
+  return value_access::map({out.data(), out.size()}, duplicates);
 }
 
 state_update read_in_order(const thread_state& state, const shown_channels& shown) {

@@ -5,6 +5,8 @@
 #include "graph/list_ids.hpp"
 #include "graph/value_node.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -114,14 +116,14 @@ value value::map() {
 }
 
 value value::map(std::vector<map_init> entries) {
-  std::vector<value> flat;
+  boost::container::small_vector<value, 16> flat;
   flat.reserve(entries.size() * 2);
   for (auto& [key, val] : entries) {
     flat.emplace_back(std::string_view{key});
     flat.push_back(std::move(val));
   }
   bool duplicates = false;
-  return value_access::map(flat, duplicates);
+  return value_access::map({flat.data(), flat.size()}, duplicates);
 }
 
 value value_access::map(std::span<value> keys_and_values, bool& duplicates) {

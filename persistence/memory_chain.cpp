@@ -5,6 +5,7 @@
 #include "persistence/record/checkpoint_record.hpp"
 #include "persistence/record/keys.hpp"
 #include "persistence/record/metadata_record.hpp"
+#include "persistence/record/refill.hpp"
 #include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
@@ -74,23 +75,24 @@ checkpoint_summary memory_chain::summary(const name_table& names, std::size_t at
           metadata(names, at)};
 }
 
-checkpoint_tuple memory_chain::read(const name_table& names, std::size_t at) const {
+void memory_chain::read(const name_table& names, std::size_t at, checkpoint_tuple& out) const {
   const auto& kept = checkpoints_[at];
-  auto stored = readable(read_checkpoint(kept.payload(), names.all()));
-  checkpoint_tuple out;
+  stored_checkpoint stored{std::move(out.checkpoint), {}, {}, {}};
+  auto read = read_checkpoint(kept.payload(), names.all(), stored);
+  expects(static_cast<bool>(read), "the saver in memory can read what it wrote");
   out.ref.checkpoint_id = kept.id();
   out.metadata = stored.metadata.empty() ? kept.metadata : readable(read_metadata(stored.metadata));
   out.parent_id = std::move(stored.parent_id);
   out.checkpoint = std::move(stored.checkpoint);
   out.checkpoint.id = kept.id();
   const auto& versions = out.checkpoint.channel_versions;
-  out.checkpoint.channel_values.reserve(versions.size());
-  for (std::size_t i = 0; i < versions.size(); ++i)
-    if (const auto* val = find_value(versions[i].second, stored.channels[i]))
-      out.checkpoint.channel_values.emplace_back(versions[i].first, *val);
-  if (!tasks_.empty())
-    out.pending_writes = in_task_order(writes_of(names, kept.id()));
-  return out;
+  {
+    refill_named<value> values{out.checkpoint.channel_values, versions.size()};
+    for (std::size_t i = 0; i < versions.size(); ++i)
+      if (const auto* val = find_value(versions[i].second, stored.channels[i]))
+        values.add(versions[i].first) = *val;
+  }
+  read_pending(names, kept.id(), out.pending_writes);
 }
 
 bool memory_chain::stores(const name_table& names, std::size_t at,
@@ -235,21 +237,60 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
   keep_task(names, std::move(key), writes, there);
 }
 
+template <class F>
+void memory_chain::each_write(const name_table& names, std::string_view checkpoint_id,
+                              F&& take) const {
+  if (tasks_.empty())
+    return;
+  store_key key;
+  key.append_id(checkpoint_id);
+  for (auto at = tasks_.lower_bound(key.view());
+       at != tasks_.end() && at->record.starts_with(key.view()); ++at) {
+    auto payload = std::string_view{at->record}.substr(key.view().size());
+    auto task_id = take_id(payload).value_or("");
+    auto heads = readable(read_writes(payload, names.all()));
+    for (std::size_t i = 0; i < heads.size(); ++i)
+      take(task_id, heads[i], at->values[i]);
+  }
+}
+
 std::vector<slotted_write> memory_chain::writes_of(const name_table& names,
                                                    std::string_view checkpoint_id) const {
-  std::string key;
-  append_id(key, checkpoint_id);
   std::vector<slotted_write> out;
-  for (auto at = tasks_.lower_bound(std::string_view{key});
-       at != tasks_.end() && at->record.starts_with(key); ++at) {
-    auto payload = std::string_view{at->record}.substr(key.size());
-    auto task_id = take_id(payload).value_or("");
-    for (auto& write : read_task(names, *at, payload))
-      out.push_back({write.slot,
-                     {task_id, std::string{names.all()[write.channel]}, std::move(write.val),
-                      std::string{write.path}}});
-  }
+  each_write(names, checkpoint_id,
+             [&](const std::string& task_id, const stored_write& head, const value& val) {
+               out.push_back({head.slot,
+                              {task_id, std::string{names.all()[head.channel]}, val,
+                               std::string{head.task_path}}});
+             });
   return out;
+}
+
+// Tasks are kept in the order of their ids as bytes, and pending writes come by path, then by id.
+// For a checkpoint with one task, which is usual, both orders are the same.
+void memory_chain::read_pending(const name_table& names, std::string_view checkpoint_id,
+                                std::vector<pending_write>& out) const {
+  auto in_order = true;
+  {
+    refill<pending_write> writes{out, 0};
+    each_write(names, checkpoint_id,
+               [&](const std::string& task_id, const stored_write& head, const value& val) {
+                 if (writes.size() != 0) {
+                   const auto& last = out[writes.size() - 1];
+                   in_order = in_order
+                              && (last.task_path == head.task_path
+                                    ? last.task_id <= task_id
+                                    : last.task_path < head.task_path);
+                 }
+                 auto& write = writes.next();
+                 write.task_id = task_id;
+                 set_name(write.channel, names.all()[head.channel]);
+                 write.value = val;
+                 set_name(write.task_path, head.task_path);
+               });
+  }
+  if (!in_order)
+    out = in_task_order(writes_of(names, checkpoint_id));
 }
 
 void memory_chain::rewind_writes(name_table& names, const std::string& checkpoint_id,

@@ -42,8 +42,9 @@ public:
 
   value metadata(const name_table& names, std::size_t at) const;
   checkpoint_summary summary(const name_table& names, std::size_t at) const;
-  /// A checkpoint with its values and writes. The thread and the namespace are left to the caller.
-  checkpoint_tuple read(const name_table& names, std::size_t at) const;
+  /// A checkpoint with its values and writes, in the place of another one. The thread and the
+  /// namespace are left to the caller.
+  void read(const name_table& names, std::size_t at, checkpoint_tuple& out) const;
   /// Whether there is a value of the channel under the version that it has at this checkpoint.
   bool stores(const name_table& names, std::size_t at, const std::string& channel) const;
 
@@ -104,8 +105,13 @@ private:
                                              std::string_view payload);
   void keep_task(name_table& names, std::string key, const std::vector<placed_write>& writes,
                  std::set<kept_task, by_ids>::const_iterator before);
+  /// Calls `take` with each write, by task id and slot.
+  template <class F>
+  void each_write(const name_table& names, std::string_view checkpoint_id, F&& take) const;
   std::vector<slotted_write> writes_of(const name_table& names,
                                        std::string_view checkpoint_id) const;
+  void read_pending(const name_table& names, std::string_view checkpoint_id,
+                    std::vector<pending_write>& out) const;
 
   std::vector<kept_checkpoint> checkpoints_;
   std::vector<kept_value> values_;

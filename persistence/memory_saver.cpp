@@ -2,6 +2,7 @@
 // It accepts every value: none is too deep or too large.
 #include "persistence/memory_chain.hpp"
 #include "persistence/prompt_saver.hpp"
+#include "persistence/record/refill.hpp"
 #include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
@@ -91,20 +92,29 @@ public:
                                         : chain.find(ref.checkpoint_id);
     if (!at)
       return std::optional<checkpoint_tuple>{};
-    return std::optional{tuple_of(ref.thread_id, ref.checkpoint_ns, chain, *at)};
+    std::optional<checkpoint_tuple> out{std::in_place};
+    read(ref.thread_id, ref.checkpoint_ns, chain, *at, *out);
+    return out;
   }
 
   result<std::vector<checkpoint_tuple>> list(const list_query& query) override {
-    if (auto ok = check_query(query); !ok)
-      return ok.error();
-    std::scoped_lock lock{mutex_};
     std::vector<checkpoint_tuple> found;
+    if (auto listed = list(query, found); !listed)
+      return listed.error();
+    return found;
+  }
+
+  result<void> list(const list_query& query, std::vector<checkpoint_tuple>& into) override {
+    if (auto ok = check_query(query); !ok)
+      return ok;
+    std::scoped_lock lock{mutex_};
+    refill<checkpoint_tuple> found{into, 0};
     for (const auto& [thread_id, thread] : threads_)
       if (thread_id == query.thread_id.value_or(thread_id))
         for (const auto& [name, ns] : thread.namespaces)
           if (name == query.checkpoint_ns.value_or(name))
             list_namespace(query, thread_id, name, ns, found);
-    return found;
+    return {};
   }
 
   result<void> put(const checkpoint_ref& ref, const checkpoint_put& put) override {
@@ -260,12 +270,11 @@ public:
   }
 
 private:
-  checkpoint_tuple tuple_of(const std::string& thread_id, const std::string& ns,
-                            const memory_chain& chain, std::size_t at) const {
-    auto tuple = chain.read(names_, at);
-    tuple.ref.thread_id = thread_id;
-    tuple.ref.checkpoint_ns = ns;
-    return tuple;
+  void read(const std::string& thread_id, const std::string& ns, const memory_chain& chain,
+            std::size_t at, checkpoint_tuple& out) const {
+    chain.read(names_, at, out);
+    out.ref.thread_id = thread_id;
+    out.ref.checkpoint_ns = ns;
   }
 
   // Names of graphs that are gone stay no longer than the last thread.
@@ -276,14 +285,14 @@ private:
 
   void list_namespace(const list_query& query, const std::string& thread_id,
                       const std::string& name, const memory_chain& chain,
-                      std::vector<checkpoint_tuple>& found) const {
+                      refill<checkpoint_tuple>& found) const {
     auto at = query.before ? chain.before(*query.before) : chain.checkpoints();
     while (at != 0 && found.size() < query.limit.value_or(SIZE_MAX)) {
       --at;
       if (query.checkpoint_id && chain.id(at) != *query.checkpoint_id)
         continue;
       if (query.filter.is_null() || matches_filter(query.filter, chain.metadata(names_, at)))
-        found.push_back(tuple_of(thread_id, name, chain, at));
+        read(thread_id, name, chain, at, found.next());
     }
   }
 

@@ -13,6 +13,12 @@ public:
   /// Blocks: on a short lock.
   /// Errors: as submit.
   virtual result<void> store(const save_request& request) = 0;
+
+  /// As list(query), in the place of other checkpoints, whose memory is used again.
+  /// Blocks: on a short lock.
+  /// Errors: as list; `into` is as before.
+  virtual result<void> list(const list_query& query, std::vector<checkpoint_tuple>& into) = 0;
+  using saver::list;
 };
 
 } // namespace troupe

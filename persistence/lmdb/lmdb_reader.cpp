@@ -118,7 +118,9 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(
   tuple->checkpoint = std::move(stored->checkpoint);
   tuple->checkpoint.id = tuple->ref.checkpoint_id;
   tuple->parent_id = std::move(stored->parent_id);
-  if (auto ok = read_values(at.chain, stored->channels, tuple->checkpoint, only); !ok)
+  if (auto ok = read_values(at.chain, {stored->channels.data(), stored->channels.size()},
+                            tuple->checkpoint, only);
+      !ok)
     return ok.error();
   auto pending = read_pending(thread.names, at.chain, tuple->ref.checkpoint_id);
   if (!pending)
@@ -127,9 +129,8 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(
   return tuple;
 }
 
-result<void> lmdb_reader::read_values(std::uint64_t chain,
-                                      const std::vector<std::uint32_t>& channels, checkpoint& cp,
-                                      const std::vector<std::string>* only) {
+result<void> lmdb_reader::read_values(std::uint64_t chain, std::span<const std::uint32_t> channels,
+                                      checkpoint& cp, const std::vector<std::string>* only) {
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const auto& [name, at] = cp.channel_versions[i];
     if (only && !std::ranges::binary_search(*only, name))

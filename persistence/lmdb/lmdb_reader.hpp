@@ -60,7 +60,7 @@ private:
   result<std::optional<checkpoint_tuple>>
   read_tuple(const open_thread& thread, const namespace_entry& at, found_checkpoint found,
              const value& filter, const std::vector<std::string>* only = nullptr);
-  result<void> read_values(std::uint64_t chain, const std::vector<std::uint32_t>& channels,
+  result<void> read_values(std::uint64_t chain, std::span<const std::uint32_t> channels,
                            checkpoint& cp, const std::vector<std::string>* only = nullptr);
   result<std::optional<value>> read_value(std::uint64_t chain, const version& at,
                                           std::uint32_t channel);

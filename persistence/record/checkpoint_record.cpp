@@ -4,8 +4,11 @@
 #include "persistence/record/bytes.hpp"
 #include "persistence/record/keys.hpp"
 #include "persistence/record/record.hpp"
+#include "persistence/record/refill.hpp"
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/record/timestamp_text.hpp"
+
+#include <boost/container/small_vector.hpp>
 
 #include <algorithm>
 
@@ -87,22 +90,22 @@ public:
     return 0;
   }
 
-  std::string name(std::uint32_t number) const {
-    return std::string{number < names_.size() ? names_[number] : std::string_view{}};
+  std::string_view name(std::uint32_t number) const {
+    return number < names_.size() ? names_[number] : std::string_view{};
   }
 
-  named<version> versions(std::vector<std::uint32_t>* numbers) {
+  // The numbers of the names go to `numbers`, when it is given.
+  void versions(named<version>& out, small_numbers* numbers) {
     auto count = in.count();
-    named<version> out;
-    out.reserve(count);
+    refill_named<version> entries{out, count};
+    if (numbers)
+      numbers->reserve(count);
     for (; count != 0 && fits(); --count) {
       auto n = number();
-      version at{.number = in.varint(), .tag = tag()};
-      out.emplace_back(name(n), at);
+      entries.add(name(n)) = {.number = in.varint(), .tag = tag()};
       if (numbers)
         numbers->push_back(n);
     }
-    return out;
   }
 
   std::string time() {
@@ -118,7 +121,7 @@ public:
     auto id = take_id(rest);
     fits_ = fits_ && id;
     in.take(in.rest().size() - rest.size());
-    return id.value_or("");
+    return id ? std::move(*id) : std::string{};
   }
 
   bool fits() const { return fits_ && in.ok(); }
@@ -136,7 +139,7 @@ private:
   }
 
   std::span<const std::string_view> names_;
-  std::vector<std::uint64_t> tags_;
+  boost::container::small_vector<std::uint64_t, 4> tags_;
   bool fits_ = true;
 };
 
@@ -165,29 +168,44 @@ void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::st
       append_varint(out, names.number(channel));
 }
 
-result<stored_checkpoint> read_checkpoint(std::string_view payload,
-                                          std::span<const std::string_view> names) {
+result<void> read_checkpoint(std::string_view payload, std::span<const std::string_view> names,
+                             stored_checkpoint& out) {
   checkpoint_reader from{payload, names};
-  stored_checkpoint stored;
-  auto& cp = stored.checkpoint;
+  auto& cp = out.checkpoint;
   cp.v = from.in.signed_varint();
   cp.ts = from.time();
-  stored.parent_id = from.id();
-  stored.metadata = from.in.sized();
+  out.parent_id = from.id();
+  out.metadata = from.in.sized();
   from.tags();
-  cp.channel_versions = from.versions(&stored.channels);
-  for (auto nodes = from.in.count(); nodes != 0 && from.fits(); --nodes) {
-    auto node = from.name(from.number());
-    cp.versions_seen.emplace_back(std::move(node), from.versions(nullptr));
+  out.channels.clear();
+  from.versions(cp.channel_versions, &out.channels);
+  {
+    auto nodes = from.in.count();
+    refill_named<named<version>> seen{cp.versions_seen, nodes};
+    for (; nodes != 0 && from.fits(); --nodes)
+      from.versions(seen.add(from.name(from.number())), nullptr);
   }
-  if (auto updated = from.in.varint(); updated != 0) {
-    cp.updated_channels.emplace();
+  if (auto updated = from.in.varint(); updated == 0) {
+    cp.updated_channels.reset();
+  } else {
+    if (!cp.updated_channels)
+      cp.updated_channels.emplace();
+    refill<std::string> channels{*cp.updated_channels,
+                                 std::min<std::size_t>(updated - 1, from.in.rest().size())};
     for (--updated; updated != 0 && from.fits(); --updated)
-      cp.updated_channels->push_back(from.name(from.number()));
+      set_name(channels.next(), from.name(from.number()));
   }
   if (!from.finished())
     return damaged(record_kind::checkpoint);
-  return stored;
+  return {};
+}
+
+result<stored_checkpoint> read_checkpoint(std::string_view payload,
+                                          std::span<const std::string_view> names) {
+  stored_checkpoint out;
+  if (auto read = read_checkpoint(payload, names, out); !read)
+    return read.error();
+  return out;
 }
 
 void append_writes(std::span<const stored_write> writes, name_table* names, std::string& out) {
@@ -215,14 +233,16 @@ void append_writes(std::span<const stored_write> writes, name_table* names, std:
 result<std::vector<stored_write>> read_writes(std::string_view payload,
                                               std::span<const std::string_view> names) {
   byte_reader in{payload};
-  std::vector<std::string_view> paths;
+  boost::container::small_vector<std::string_view, 4> paths;
   auto count_of_paths = in.count();
   if (auto name = count_of_paths == 0 ? in.varint() : names.size(); name < names.size())
     paths.push_back(names[name]);
   for (; count_of_paths != 0; --count_of_paths)
     paths.push_back(in.sized());
   std::vector<stored_write> writes;
-  for (auto count = in.count(); count != 0 && in.ok(); --count) {
+  auto count = in.count();
+  writes.reserve(count);
+  for (; count != 0 && in.ok(); --count) {
     stored_write write;
     write.slot = in.signed_varint();
     auto path = in.varint();

@@ -6,6 +6,8 @@
 
 #include <troupe/saver.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 #include <cstdint>
 #include <span>
@@ -16,10 +18,12 @@
 
 namespace troupe {
 
+using small_numbers = boost::container::small_vector<std::uint32_t, 16>;
+
 /// A checkpoint as in its record: without its id, which is the key, and without values.
 struct stored_checkpoint {
   troupe::checkpoint checkpoint;
-  std::vector<std::uint32_t> channels; // the numbers of the names in checkpoint.channel_versions
+  small_numbers channels; // the numbers of the names in checkpoint.channel_versions
   std::string parent_id;
   std::string_view metadata; // for read_metadata(); lies in the payload
 };
@@ -31,6 +35,11 @@ void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::st
 /// Errors: checkpoint_corrupt.
 result<stored_checkpoint> read_checkpoint(std::string_view payload,
                                           std::span<const std::string_view> names);
+
+/// The same in the place of another checkpoint, whose memory is used again. Its id and its values
+/// stay; after an error, so may other parts.
+result<void> read_checkpoint(std::string_view payload, std::span<const std::string_view> names,
+                             stored_checkpoint& out);
 
 /// A write of a task as in its record.
 /// Owns:   nothing.

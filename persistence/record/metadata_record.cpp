@@ -1,12 +1,14 @@
 // metadata_record: writing and reading the short form of metadata.
 #include "persistence/record/metadata_record.hpp"
 
+#include "graph/value_node.hpp"
 #include "persistence/record/bytes.hpp"
 #include "persistence/record/record.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 #include <array>
-#include <vector>
 
 namespace troupe {
 
@@ -60,21 +62,28 @@ result<value> read_metadata(std::string_view bytes) {
   std::size_t source = head & ~(empty_parents | more_follows);
   if (source >= sources.size())
     return bad();
-  std::vector<value::map_init> members;
+  boost::container::small_vector<value, 8> members; // key, value, key, value …
   if ((head & more_follows) != 0) {
     auto more = from_msgpack(in.rest());
     if (!more || !more->is_map())
       return bad();
-    for (const auto& e : more->entries())
-      members.emplace_back(e.key(), e.val);
+    for (const auto& e : more->entries()) {
+      members.push_back(e.key_value);
+      members.push_back(e.val);
+    }
   } else if (!in.finished()) {
     return bad();
   }
+  auto add = [&members](std::string_view key, value of_key) {
+    members.emplace_back(key);
+    members.push_back(std::move(of_key));
+  };
   if ((head & empty_parents) != 0)
-    members.emplace_back("parents", value::map());
-  members.emplace_back("source", sources[source]);
-  members.emplace_back("step", step);
-  return value::map(std::move(members));
+    add("parents", value::map());
+  add("source", sources[source]);
+  add("step", step);
+  bool duplicates = false;
+  return value_access::map({members.data(), members.size()}, duplicates);
 }
 
 } // namespace troupe

@@ -81,8 +81,9 @@ std::vector<pending_write> in_task_order(std::vector<slotted_write> writes) {
   auto rank = [](const slotted_write& w) {
     return std::tie(w.write.task_path, w.write.task_id, w.slot);
   };
-  std::sort(writes.begin(), writes.end(),
-            [&rank](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  auto before = [&rank](const auto& a, const auto& b) { return rank(a) < rank(b); };
+  if (!std::is_sorted(writes.begin(), writes.end(), before))
+    std::sort(writes.begin(), writes.end(), before);
   std::vector<pending_write> ordered;
   ordered.reserve(writes.size());
   for (auto& w : writes)

@@ -45,7 +45,7 @@ BOOST_AUTO_TEST_SUITE(engine_snapshot)
 
 BOOST_AUTO_TEST_CASE(a_thread_without_checkpoints_shows_an_empty_state) {
   auto plan = parallel().plan();
-  auto shown = make_snapshot(plan, {.thread_id = "t"}, std::nullopt, true).value();
+  auto shown = make_snapshot(plan, {"t", "", ""}, std::nullopt, true).value();
   BOOST_TEST(shown.values == value::map());
   BOOST_TEST(shown.config.thread_id == "t");
   BOOST_TEST(shown.config.checkpoint_id == "");
@@ -254,7 +254,7 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_that_does_not_fit_the_graph_is_an_error) {
   };
   sort(saved.checkpoint.channel_values);
   sort(saved.checkpoint.channel_versions);
-  auto shown = make_snapshot(t.plan, t.config, saved, true);
+  auto shown = make_snapshot(t.plan, saved.ref, saved, true);
   BOOST_REQUIRE(!shown);
   BOOST_CHECK(shown.error().code() == errc::checkpoint_corrupt);
 }
