@@ -2,11 +2,13 @@
 //
 // Invariants:
 //  - the numbers of a thread's parts grow by one while its log is kept.
-//  - a log is kept while a run writes to it; of the others the oldest are dropped.
+//  - a log is kept while a run writes to it; of the others the oldest are dropped, by their count
+//    and by their bytes. A log is measured once, when its last run ends.
 #pragma once
 
 #include <troupe/runtime.hpp>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <list>
@@ -14,24 +16,40 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 namespace troupe {
+
+using byte_counter = std::atomic<std::size_t>;
 
 /// The log of one thread.
 class thread_log {
 public:
+  thread_log() = default;
+  /// `all`: the bytes of all logs without a run.
+  explicit thread_log(std::shared_ptr<byte_counter> all) : all_{std::move(all)} {}
+  thread_log(const thread_log&) = delete;
+  thread_log& operator=(const thread_log&) = delete;
+  ~thread_log() { count(0); }
+
   /// Numbers the part and keeps a copy. From any thread.
   void append(stream_part& part);
   /// open(): a run begins to write. close(): it ends.
   void open();
   void close();
   bool is_open() const;
+  /// The log was dropped: it no longer counts, also while a reader still holds it.
+  void dropped();
 
   /// The parts after `after`. Waits for a part while a run is on; returns none at the end.
   /// Errors: missing_key when some of them were dropped.
   result<std::deque<stream_part>> parts_after(std::uint64_t after);
 
 private:
+  void count(std::size_t bytes);
+
+  std::shared_ptr<byte_counter> all_;
+  std::size_t bytes_ = 0; // of these in `all_`
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<stream_part> parts_;
@@ -52,6 +70,9 @@ private:
     std::shared_ptr<thread_log> log;
     std::list<std::string>::iterator place;
   };
+  bool keeps_too_much() const;
+
+  std::shared_ptr<byte_counter> bytes_ = std::make_shared<byte_counter>(0);
   std::mutex mutex_;
   std::unordered_map<std::string, entry> logs_;
   std::list<std::string> by_use_; // the most recently used one at the end

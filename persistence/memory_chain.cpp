@@ -8,6 +8,8 @@
 #include "persistence/record/refill.hpp"
 #include "persistence/record/saver_rules.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -30,17 +32,18 @@ bool are_few(const value& metadata) {
          && metadata["parents"].empty();
 }
 
-std::string task_key(std::string_view checkpoint_id, std::string_view task_id) {
-  std::string key;
-  key.reserve(128); // the payload follows
-  append_id(key, checkpoint_id);
-  append_id(key, task_id);
+store_key task_key(std::string_view checkpoint_id, std::string_view task_id) {
+  store_key key;
+  key.append_id(checkpoint_id);
+  key.append_id(task_id);
   return key;
 }
 
-// The stored text without unused capacity.
-std::string exactly(const std::string& text) {
-  return std::string{std::string_view{text}};
+// Where a thread makes its records, before each is copied without unused capacity.
+std::string& empty_scratch() {
+  thread_local std::string scratch;
+  scratch.clear();
+  return scratch;
 }
 
 } // namespace
@@ -112,12 +115,11 @@ void memory_chain::store_checkpoint(name_table& names, const checkpoint_put& put
       store_value(*at, names.number(channel), find_named(cp.channel_values, channel));
   std::string metadata;
   auto encoded = are_few(put.metadata) && append_short_metadata(put.metadata, metadata);
-  std::string record;
-  record.reserve(512);
+  auto& record = empty_scratch();
   record.push_back(static_cast<char>(cp.id.size()));
   record.append(cp.id);
   append_checkpoint(cp, put.parent_id, metadata, names, record);
-  kept_checkpoint kept{exactly(record), encoded ? value{} : put.metadata};
+  kept_checkpoint kept{std::string{std::string_view{record}}, encoded ? value{} : put.metadata};
   auto at = before(cp.id);
   if (at < checkpoints_.size() && checkpoints_[at].id() == cp.id)
     checkpoints_[at] = std::move(kept);
@@ -192,10 +194,16 @@ std::vector<memory_chain::placed_write> memory_chain::read_task(const name_table
   return out;
 }
 
-void memory_chain::keep_task(name_table& names, std::string key,
-                             const std::vector<placed_write>& writes,
-                             std::set<kept_task, by_ids>::const_iterator before) {
-  std::vector<stored_write> heads;
+std::size_t memory_chain::task_place(std::string_view key) const noexcept {
+  if (tasks_.empty() || tasks_.back().record < key) // usually
+    return tasks_.size();
+  auto at = std::ranges::lower_bound(tasks_, key, {}, &kept_task::record);
+  return static_cast<std::size_t>(at - tasks_.begin());
+}
+
+memory_chain::kept_task memory_chain::make_task(name_table& names, std::string_view key,
+                                                std::span<const placed_write> writes) {
+  boost::container::small_vector<stored_write, 8> heads;
   heads.reserve(writes.size());
   kept_task task;
   task.values.reserve(writes.size());
@@ -203,9 +211,11 @@ void memory_chain::keep_task(name_table& names, std::string key,
     heads.push_back({write.slot, write.channel, write.path, {}});
     task.values.push_back(write.val);
   }
-  append_writes(heads, &names, key);
-  task.record = exactly(key);
-  tasks_.emplace_hint(before, std::move(task));
+  auto& record = empty_scratch();
+  record.append(key);
+  append_writes({heads.data(), heads.size()}, &names, record);
+  task.record = std::string_view{record};
+  return task;
 }
 
 void memory_chain::store_writes(name_table& names, const std::string& checkpoint_id,
@@ -213,10 +223,9 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
   if (task.writes.empty())
     return;
   auto key = task_key(checkpoint_id, task.task_id);
-  auto is_last = tasks_.empty() || tasks_.rbegin()->record < key; // usually
-  auto there = is_last ? tasks_.end() : tasks_.lower_bound(std::string_view{key});
-  auto is_there = there != tasks_.end() && there->record.starts_with(key);
-  std::vector<placed_write> writes;
+  auto place = task_place(key);
+  auto is_there = place < tasks_.size() && tasks_[place].record.starts_with(key.view());
+  boost::container::small_vector<placed_write, 8> writes;
   writes.reserve(task.writes.size());
   for (std::size_t i = 0; i < task.writes.size(); ++i) {
     const auto& [channel, val] = task.writes[i];
@@ -225,16 +234,20 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
   auto in_order = std::ranges::adjacent_find(writes, std::ranges::greater_equal{},
                                              &placed_write::slot)
                   == writes.end();
-  if (is_there || !in_order) {
-    auto more = std::exchange(writes, {});
-    if (is_there)
-      writes = read_task(names, *there, std::string_view{there->record}.substr(key.size()));
-    merge_writes(writes, more);
+  auto at = tasks_.begin() + static_cast<std::ptrdiff_t>(place);
+  if (in_order && !is_there) {
+    tasks_.insert(at, make_task(names, key, {writes.data(), writes.size()}));
+    return;
   }
-  decltype(tasks_)::node_type replaced; // holds the paths of its writes
+  std::vector<placed_write> all;
   if (is_there)
-    replaced = tasks_.extract(there++);
-  keep_task(names, std::move(key), writes, there);
+    all = read_task(names, *at, std::string_view{at->record}.substr(key.view().size()));
+  merge_writes(all, {writes.data(), writes.size()});
+  auto made = make_task(names, key, all);
+  if (is_there)
+    *at = std::move(made);
+  else
+    tasks_.insert(at, std::move(made));
 }
 
 template <class F>
@@ -244,13 +257,14 @@ void memory_chain::each_write(const name_table& names, std::string_view checkpoi
     return;
   store_key key;
   key.append_id(checkpoint_id);
-  for (auto at = tasks_.lower_bound(key.view());
-       at != tasks_.end() && at->record.starts_with(key.view()); ++at) {
-    auto payload = std::string_view{at->record}.substr(key.view().size());
+  for (auto i = task_place(key); i < tasks_.size() && tasks_[i].record.starts_with(key.view());
+       ++i) {
+    const auto& task = tasks_[i];
+    auto payload = std::string_view{task.record}.substr(key.view().size());
     auto task_id = take_id(payload).value_or("");
     auto heads = readable(read_writes(payload, names.all()));
-    for (std::size_t i = 0; i < heads.size(); ++i)
-      take(task_id, heads[i], at->values[i]);
+    for (std::size_t n = 0; n < heads.size(); ++n)
+      take(task_id, heads[n], task.values[n]);
   }
 }
 
@@ -297,9 +311,10 @@ void memory_chain::rewind_writes(name_table& names, const std::string& checkpoin
                                  const std::vector<pending_write>& before) {
   auto left = rewound_writes(writes_of(names, checkpoint_id), before);
   std::ranges::sort(left, {}, [](const auto& w) { return std::tie(w.write.task_id, w.slot); });
-  std::string key;
-  append_id(key, checkpoint_id);
-  std::erase_if(tasks_, [&key](const kept_task& task) { return task.record.starts_with(key); });
+  store_key key;
+  key.append_id(checkpoint_id);
+  std::erase_if(tasks_,
+                [&key](const kept_task& task) { return task.record.starts_with(key.view()); });
   for (auto from = left.begin(); from != left.end();) {
     const auto& task_id = from->write.task_id;
     auto to = std::find_if(from, left.end(),
@@ -307,7 +322,9 @@ void memory_chain::rewind_writes(name_table& names, const std::string& checkpoin
     std::vector<placed_write> writes;
     for (const auto& [slot, write] : std::span{from, to})
       writes.push_back({slot, names.number(write.channel), write.task_path, write.value});
-    keep_task(names, task_key(checkpoint_id, task_id), writes, tasks_.end());
+    auto task = make_task(names, task_key(checkpoint_id, task_id), writes);
+    auto place = static_cast<std::ptrdiff_t>(task_place(task.record));
+    tasks_.insert(tasks_.begin() + place, std::move(task));
     from = to;
   }
 }

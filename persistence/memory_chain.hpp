@@ -3,7 +3,7 @@
 // Values are handles, shared with the run, so nothing of a value is copied.
 //
 // Invariants:
-//  - Checkpoints are sorted by id, and values by version and channel, each once.
+//  - Checkpoints are sorted by id, values by version and channel, tasks by record, each once.
 //  - `names` is the same table in all calls, since payloads hold its numbers.
 #pragma once
 
@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -80,11 +80,6 @@ private:
     std::string record;
     std::vector<value> values; // of the writes, in their order
   };
-  struct by_ids {
-    using is_transparent = void;
-    bool operator()(const kept_task& a, const kept_task& b) const { return a.record < b.record; }
-    bool operator()(const kept_task& a, std::string_view b) const { return a.record < b; }
-  };
   struct kept_value {
     version at;
     std::uint32_t channel = 0;
@@ -101,10 +96,12 @@ private:
   std::size_t value_place(const version& at, std::uint32_t channel) const noexcept;
   const value* find_value(const version& at, std::uint32_t channel) const noexcept;
   void store_value(const version& at, std::uint32_t channel, const value* val);
+  /// The first task whose record does not sort before `key`.
+  std::size_t task_place(std::string_view key) const noexcept;
   static std::vector<placed_write> read_task(const name_table& names, const kept_task& task,
                                              std::string_view payload);
-  void keep_task(name_table& names, std::string key, const std::vector<placed_write>& writes,
-                 std::set<kept_task, by_ids>::const_iterator before);
+  static kept_task make_task(name_table& names, std::string_view key,
+                             std::span<const placed_write> writes);
   /// Calls `take` with each write, by task id and slot.
   template <class F>
   void each_write(const name_table& names, std::string_view checkpoint_id, F&& take) const;
@@ -115,7 +112,7 @@ private:
 
   std::vector<kept_checkpoint> checkpoints_;
   std::vector<kept_value> values_;
-  std::set<kept_task, by_ids> tasks_;
+  std::vector<kept_task> tasks_;
 };
 
 } // namespace troupe

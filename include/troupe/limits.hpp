@@ -30,7 +30,9 @@ inline constexpr std::size_t node_name_bytes_max = 1024; // of UTF-8; invalid_gr
 inline constexpr std::size_t stream_queue_parts_max = 256; // parts a reader may lag behind a writer
 inline constexpr std::size_t stream_log_parts_max = 1024; // of a thread, for readers that follow it
 inline constexpr std::size_t stream_log_threads_max = 64; // threads with kept parts; the oldest go
-inline constexpr std::size_t blocking_threads_max = 64;   // threads of the blocking lane
+// Of the kept parts of all threads without a run; about, and the oldest go.
+inline constexpr std::size_t stream_log_bytes_max = 16u << 20;
+inline constexpr std::size_t blocking_threads_max = 64; // threads of the blocking lane
 // Jobs that wait for a thread of the blocking lane; overloaded.
 inline constexpr std::size_t blocking_queue_max = 1'000'000;
 inline constexpr std::size_t queued_runs_max = 256;  // runs that wait for one thread; overloaded

@@ -402,7 +402,7 @@ public:
   /// The kept parts of a thread with a number above `after`, then those of the current run until it
   /// ends. Parts of streamed and of started runs are kept: the last limits::stream_log_parts_max of
   /// a thread. Kept parts last as long as this process, while the thread is among the last
-  /// limits::stream_log_threads_max.
+  /// limits::stream_log_threads_max, and among those with limits::stream_log_bytes_max.
   /// Errors: the first next() gives missing_key when parts after `after` are gone.
   part_stream follow(const std::string& thread_id, std::uint64_t after = 0) const;
 

@@ -42,6 +42,47 @@ BOOST_AUTO_TEST_CASE(the_parts_of_the_threads_used_last_are_kept_and_those_of_a_
   running->close();
 }
 
+BOOST_AUTO_TEST_CASE(the_parts_of_ended_runs_are_dropped_by_their_bytes_the_oldest_first) {
+  stream_log all;
+  const value half(std::string(limits::stream_log_bytes_max / 2 + 1, 'x'));
+  auto run = [&all](const std::string& thread_id, const value& data) {
+    auto log = all.of(thread_id);
+    log->open();
+    stream_part part;
+    part.data = data;
+    log->append(part);
+    return log;
+  };
+  run("a", half)->close();
+  auto running = run("running", half); // does not count yet
+  run("b", half)->close();
+  BOOST_TEST((all.find("a") != nullptr));
+  run("c", half)->close(); // of a and b, only the newer one stays
+  BOOST_TEST((all.find("a") == nullptr));
+  BOOST_TEST((all.find("b") != nullptr));
+  running->close(); // counts now
+  all.of("next");
+  BOOST_TEST((all.find("running") == nullptr));
+  BOOST_TEST((all.find("b") == nullptr));
+  BOOST_TEST((all.find("c") != nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(the_parts_of_a_log_that_are_not_measured_count_as_the_others_do) {
+  stream_log all;
+  std::vector<value> items(1000, value(std::string(100, 'x')));
+  const auto large = value::list(std::move(items)); // a few of these are more than is looked at
+  auto log = all.of("large");
+  log->open();
+  for (std::size_t i = 0; i < limits::stream_log_parts_max; ++i) {
+    stream_part part;
+    part.data = large;
+    log->append(part);
+  }
+  log->close();
+  all.of("next");
+  BOOST_TEST((all.find("large") == nullptr));
+}
+
 BOOST_AUTO_TEST_CASE(a_graph_keeps_no_more_idle_groups_than_the_bound) {
   gate hold;
   state_graph<> g{{{"x", last_value}}};
