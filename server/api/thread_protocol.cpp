@@ -248,10 +248,26 @@ struct socket_session {
   }
 };
 
+// The command under the caller's filter; nullopt for one that was answered, since the caller may
+// not see the thread.
+std::optional<value> allowed_command(socket_session& session, const value& command) {
+  try {
+    return filtered_command(session.with, session.filter, session.thread_id, command);
+  } catch (const refusal& no) {
+    session.say(failure(command["id"], "permission_denied", no.detail()));
+  } catch (const error& why) {
+    session.say(failure(command["id"], "unknown_error", why.message()));
+  }
+  return std::nullopt;
+}
+
 void hear(const std::shared_ptr<socket_session>& session, const std::string& text) {
-  auto command = from_json(text, json_form::plain);
-  if (!command)
+  auto read = from_json(text, json_form::plain);
+  if (!read)
     return session->say(failure(nullptr, "invalid_argument", "Invalid JSON"));
+  auto command = allowed_command(*session, *read);
+  if (!command)
+    return;
   const auto& id = (*command)["id"];
   if (id.is_int() && (*command)["method"] == value("subscription.subscribe")) {
     try {
@@ -295,15 +311,8 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
     return session->say(dropped ? success(id, value::map(), 0)
                                 : failure(id, "no_such_subscription", "Unknown subscription"));
   }
-  try {
-    auto filtered = filtered_command(session->with, session->filter, session->thread_id, *command);
-    auto answer = answer_command(session->with, session->thread_id, filtered);
-    session->say(answer ? *answer : malformed(*command));
-  } catch (const refusal& no) {
-    session->say(failure(id, "permission_denied", no.detail()));
-  } catch (const error& why) {
-    session->say(failure(id, "unknown_error", why.message()));
-  }
+  auto answer = answer_command(session->with, session->thread_id, *command);
+  session->say(answer ? *answer : malformed(*command));
 }
 
 // Commands are heard in their order: a client may start a run right after it subscribed. Those that

@@ -307,6 +307,9 @@ BOOST_AUTO_TEST_CASE(a_socket_obeys_the_filter_at_each_command) {
   const std::string command = R"({"id":1,"method":"state.get","params":{}})";
   bob.say(masked_text(command));
   BOOST_TEST(bob.hear(R"("id":1)").find("permission_denied") != std::string::npos);
+  bob.say(
+    masked_text(R"({"id":2,"method":"subscription.subscribe","params":{"channels":["values"]}})"));
+  BOOST_TEST(bob.hear(R"("id":2)").find("permission_denied") != std::string::npos);
   raw_client late{server.port()};
   BOOST_TEST(open_socket(late, id, as_bob) == "404");
 }
