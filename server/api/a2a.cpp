@@ -187,15 +187,16 @@ bool waits_for_answer(const rooms& with, const known_agent& agent, const std::st
 // A message to a run that asked is the answer to its question.
 run_record begin_task(const a2a_call& with, a2a_message& message, value stream_mode,
                       kept_events& events) {
+  auto filter = with.call.filter_for({"threads", "create_run"});
   auto agent = agent_at(with.with, with.call.parameters[0],
                         with.call.filter_for({"assistants", "read"}));
   if (message.thread_id.empty())
     message.thread_id = with.new_name();
-  else if (!may_see_thread(with.with, message.thread_id, with.call.filter))
+  else if (!may_see_thread(with.with, message.thread_id, filter))
     throw a2a_problem{a2a_code::wrong_params, "Context not found: " + message.thread_id};
   auto body = value::map({{"assistant_id", agent.assistant.assistant_id},
                           {"if_not_exists", "create"},
-                          {"metadata", with_filter(with.call.filter, value::map())},
+                          {"metadata", with_filter(filter, value::map())},
                           {"stream_mode", std::move(stream_mode)}});
   if (waits_for_answer(with.with, agent, message.thread_id))
     body = body.with("command", value::map({{"resume", answer_of_message(message)}}));
@@ -294,14 +295,16 @@ void stream_message(const a2a_call& with) {
 
 // ---- known tasks ------------------------------------------------------------------------------
 
-stored_task known_task(const a2a_call& with) {
+// `action`: what the method does to the task's thread.
+stored_task known_task(const a2a_call& with, std::string_view action) {
+  auto filter = with.call.filter_for({"threads", action});
   const auto& given = with.params["id"];
   if (!given.is_string())
     throw a2a_problem{a2a_code::wrong_params, "id: the task's id is missing"};
   auto id = a2a_task_id::of(given.as_string());
   auto found = id ? stored_task_at(with.with, *id) : std::nullopt;
   if (!found || found->run.assistant_id != with.call.parameters[0]
-      || !may_see_thread(with.with, id->thread_id, with.call.filter))
+      || !may_see_thread(with.with, id->thread_id, filter))
     throw a2a_problem{a2a_code::unknown_task, "Task not found: " + given.as<std::string>()};
   return std::move(*found);
 }
@@ -317,12 +320,12 @@ value form_of_known(const a2a_call& with, const stored_task& task, const history
 
 void get_task(const a2a_call& with) {
   auto choice = choice_of(with, with.params["historyLength"]);
-  auto form = form_of_known(with, known_task(with), choice);
+  auto form = form_of_known(with, known_task(with, "read"), choice);
   answer_rpc(with.call, with.to, to_plain_json(rpc_result(with.id, form)));
 }
 
 void cancel_task(const a2a_call& with) {
-  auto task = known_task(with);
+  auto task = known_task(with, "update");
   auto& runs = with.with.runs;
   if (is_over(task.run.status)
       || !runs.cancel(task.id.thread_id, task.id.run_id, cancel_action::interrupt))
@@ -336,7 +339,7 @@ void cancel_task(const a2a_call& with) {
 }
 
 void follow_task(const a2a_call& with) {
-  auto task = known_task(with);
+  auto task = known_task(with, "read");
   auto events = std::make_shared<kept_events>();
   events->hold(
     with.with.runs.read(task.id.thread_id, task.id.run_id, std::nullopt, events->reader()));
@@ -388,7 +391,7 @@ void add_a2a(router& to, const rooms& with) {
   auto post = [&with](const api_call& call, const http_responder& responder) {
     post_a2a(with, call, responder);
   };
-  to.add({"POST", "/a2a/{assistant_id}", post, {"threads", "create_run"}});
+  to.add({"POST", "/a2a/{assistant_id}", post});
   to.add({"GET",
           "/a2a/{assistant_id}/.well-known/agent-card.json",
           answering(with, card_of_path),

@@ -159,8 +159,8 @@ void check_new_id(const rooms& with, const route& at, const api_call& call, cons
 
 // The call under its filter; false when the answer is empty.
 bool take_filter(const rooms& with, const route& at, api_call& call) {
-  if (at.pattern.starts_with("/mcp") || at.pattern.starts_with("/a2a"))
-    return true; // their handlers find documents in the message
+  if (at.pattern.starts_with("/a2a"))
+    return true; // cards, whose refusals have a form of their own
   if (!resource_of(at.access.resource))
     throw std::runtime_error{"authorise: a filter has no effect on `"
                              + std::string{at.access.resource} + '`'};

@@ -54,10 +54,10 @@ std::optional<http_whole> refused_by_headers(const http_asked& request) {
 void begin_call(const rooms& with, const api_call& call, const http_responder& to,
                 const std::shared_ptr<mcp_server_session>& session, const assistant_tool& tool,
                 const mcp_served_call& asked) {
-  auto request =
-    read_run_request(value::map({{"assistant_id", tool.assistant.assistant_id},
-                                 {"input", input_of_call(tool, asked.arguments)},
-                                 {"metadata", with_filter(call.filter, value::map())}}));
+  auto filter = call.filter_for({"threads", "create_run"});
+  auto request = read_run_request(value::map({{"assistant_id", tool.assistant.assistant_id},
+                                              {"input", input_of_call(tool, asked.arguments)},
+                                              {"metadata", with_filter(filter, value::map())}}));
   auto events = std::make_shared<kept_events>();
   with.runs.create({}, request, tool.assistant, [&](event_log& log) { events->watch(log); });
   auto answer = std::make_shared<rpc_answer>(call, to);
@@ -97,7 +97,7 @@ void add_mcp(router& to, const rooms& with) {
   auto post = [&with](const api_call& call, const http_responder& responder) {
     post_mcp(with, call, responder);
   };
-  to.add({"POST", "/mcp", post, {"threads", "create_run"}});
+  to.add({"POST", "/mcp", post});
   // A stream and the end of a session belong to servers with sessions.
   auto no_stream = [](const api_call&, const http_responder& responder) {
     responder.send({.status = 405, .headers = {{"Allow", "POST"}}});
@@ -105,8 +105,8 @@ void add_mcp(router& to, const rooms& with) {
   auto no_session = [](const api_call&, const http_responder& responder) {
     responder.send({.status = 404});
   };
-  to.add({"GET", "/mcp", no_stream, {"assistants", "read"}});
-  to.add({"DELETE", "/mcp", no_session, {"assistants", "read"}});
+  to.add({"GET", "/mcp", no_stream});
+  to.add({"DELETE", "/mcp", no_session});
 }
 
 } // namespace troupe::server

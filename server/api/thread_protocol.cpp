@@ -4,6 +4,7 @@
 #include "server/api/rooms.hpp"
 #include "server/api/thread_stream.hpp"
 #include "server/edge/events.hpp"
+#include "server/protocol/socket_commands.hpp"
 #include "server/protocol/thread_hub.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/state_forms.hpp"
@@ -237,8 +238,8 @@ struct socket_session {
   std::mutex mutex;
   std::optional<http_socket> socket;
   std::map<std::string, std::shared_ptr<void>> subscriptions;
-  std::vector<std::string> commands; ///< that were not heard yet, in their order
-  bool hears = false;                ///< one of them at a time
+  socket_commands commands; ///< that were not heard yet
+  bool hears = false;       ///< one of them at a time
 
   void say(const value& what) {
     std::lock_guard lock{mutex};
@@ -247,10 +248,26 @@ struct socket_session {
   }
 };
 
+// The command under the caller's filter; nullopt for one that was answered, since the caller may
+// not see the thread.
+std::optional<value> allowed_command(socket_session& session, const value& command) {
+  try {
+    return filtered_command(session.with, session.filter, session.thread_id, command);
+  } catch (const refusal& no) {
+    session.say(failure(command["id"], "permission_denied", no.detail()));
+  } catch (const error& why) {
+    session.say(failure(command["id"], "unknown_error", why.message()));
+  }
+  return std::nullopt;
+}
+
 void hear(const std::shared_ptr<socket_session>& session, const std::string& text) {
-  auto command = from_json(text, json_form::plain);
-  if (!command)
+  auto read = from_json(text, json_form::plain);
+  if (!read)
     return session->say(failure(nullptr, "invalid_argument", "Invalid JSON"));
+  auto command = allowed_command(*session, *read);
+  if (!command)
+    return;
   const auto& id = (*command)["id"];
   if (id.is_int() && (*command)["method"] == value("subscription.subscribe")) {
     try {
@@ -294,45 +311,44 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
     return session->say(dropped ? success(id, value::map(), 0)
                                 : failure(id, "no_such_subscription", "Unknown subscription"));
   }
-  try {
-    auto filtered = filtered_command(session->with, session->filter, session->thread_id, *command);
-    auto answer = answer_command(session->with, session->thread_id, filtered);
-    session->say(answer ? *answer : malformed(*command));
-  } catch (const refusal& no) {
-    session->say(failure(id, "permission_denied", no.detail()));
-  } catch (const error& why) {
-    session->say(failure(id, "unknown_error", why.message()));
-  }
+  auto answer = answer_command(session->with, session->thread_id, *command);
+  session->say(answer ? *answer : malformed(*command));
 }
 
-// Commands are heard in their order: a client may start a run right after it subscribed.
-void hear_all(const std::shared_ptr<socket_session>& session) {
+// Commands are heard in their order: a client may start a run right after it subscribed. Those that
+// were kept are heard even when the client has left.
+void hear_next(const std::shared_ptr<socket_session>& session) {
   session->with.runs.later([session] { // commands may read the disk
-    std::vector<std::string> commands;
+    std::string text;
     {
       std::lock_guard lock{session->mutex};
-      commands.swap(session->commands);
+      text = session->commands.next();
     }
-    for (const auto& text : commands)
-      hear(session, text);
+    hear(session, text);
     {
       std::lock_guard lock{session->mutex};
-      session->hears = session->socket && !session->commands.empty();
+      session->hears = !session->commands.empty();
       if (!session->hears)
         return;
     }
-    hear_all(session); // others have their turn between
+    hear_next(session); // others have their turn between
   });
 }
 
 void hear_later(const std::shared_ptr<socket_session>& session, std::string text) {
+  std::string_view exceeded;
+  bool begins = false;
   {
     std::lock_guard lock{session->mutex};
-    session->commands.push_back(std::move(text));
-    if (std::exchange(session->hears, true))
-      return;
+    exceeded = session->commands.add(text);
+    begins = exceeded.empty() && !std::exchange(session->hears, true);
   }
-  hear_all(session);
+  if (!exceeded.empty())
+    return session->say(
+      failure(command_id(text), "unknown_error",
+              "429: too many commands of this socket wait (" + std::string{exceeded} + ')'));
+  if (begins)
+    hear_next(session);
 }
 
 void open_socket(const rooms& with, const api_call& call, const http_responder& to) {

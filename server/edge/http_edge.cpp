@@ -234,7 +234,8 @@ void http_edge::state::authorise(const route& found, api_call& call) const {
   if (!options_.authorise || found.is_public)
     return;
   auto body = asked_members(found, call);
-  call.filter = filter_of(call.who, found.access, body);
+  if (!found.access.resource.empty())
+    call.filter = filter_of(call.who, found.access, body);
   call.ask = [this, who = call.who, body](const access& what) {
     return filter_of(who, what, body);
   };

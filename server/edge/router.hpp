@@ -23,12 +23,14 @@ struct api_call {
   caller who;
   std::string request_id; ///< for log lines
   /// From the authoriser, or null. A handler applies it to metadata: with_filter() when it makes
-  /// something, fits_filter() when it reads or changes something (else 404).
+  /// something, fits_filter() when it reads or changes something (else 404). Null for a route
+  /// without an access.
   value filter = {};
   /// Asks the authoriser for what a call touches besides its route's access; empty without one.
   std::function<value(const access& what)> ask = {};
 
-  /// The filter for a further resource that the call touches, or null. During the handler alone.
+  /// The filter for a further resource that the call touches, or null. During the handler alone,
+  /// and once for each access: an authoriser may count its questions.
   /// Errors: throws refusal{403} when the authoriser refuses.
   value filter_for(const access& what) const { return ask ? ask(what) : value{}; }
 };
@@ -42,6 +44,8 @@ struct route {
   std::string_view method;  ///< GET, POST, …; a GET route answers HEAD, too
   std::string_view pattern; ///< "/threads/{thread_id}/runs"
   api_handler handle;
+  /// The authoriser is asked for it before the handler. Empty: the message decides, so the handler
+  /// asks, by api_call::filter_for().
   troupe::server::access access = {};
   bool is_public = false; ///< answered without authentication: /ok, /info
 };

@@ -9,6 +9,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <mutex>
+#include <utility>
 
 namespace troupe::server::test {
 namespace {
@@ -305,6 +307,9 @@ BOOST_AUTO_TEST_CASE(a_socket_obeys_the_filter_at_each_command) {
   const std::string command = R"({"id":1,"method":"state.get","params":{}})";
   bob.say(masked_text(command));
   BOOST_TEST(bob.hear(R"("id":1)").find("permission_denied") != std::string::npos);
+  bob.say(
+    masked_text(R"({"id":2,"method":"subscription.subscribe","params":{"channels":["values"]}})"));
+  BOOST_TEST(bob.hear(R"("id":2)").find("permission_denied") != std::string::npos);
   raw_client late{server.port()};
   BOOST_TEST(open_socket(late, id, as_bob) == "404");
 }
@@ -379,6 +384,59 @@ BOOST_AUTO_TEST_CASE(tasks_of_a2a_are_their_senders_own) {
              == value(-32602));
   BOOST_TEST(ask_rpc(server, agent, as_ann, "message/send", same)["result"]["contextId"]
              == value(context));
+}
+
+/// The questions of requests to an authoriser that allows everything.
+struct counted_questions {
+  std::mutex mutex;
+  std::string all;
+  agent_server server{options()};
+
+  server_options options() {
+    auto out = owned_options();
+    out.authorise = [this](const access_question& asked) -> access_verdict {
+      std::lock_guard lock{mutex};
+      all += std::string{asked.what.resource} + ':' + std::string{asked.what.action} + ' ';
+      return {.filter = value::map({{"owner", asked.who.identity}})};
+    };
+    return out;
+  }
+  std::string taken() {
+    std::lock_guard lock{mutex};
+    return std::exchange(all, {});
+  }
+};
+
+BOOST_FIXTURE_TEST_CASE(an_authoriser_is_asked_once_for_what_a_message_touches, counted_questions) {
+  auto made = ask(server, "POST", "/assistants", as_ann, R"({"graph_id":"adder","name":"adds"})");
+  auto id = text_of_member(made.body, "assistant_id");
+  BOOST_TEST(taken() == "assistants:create ");
+
+  for (const char* method : {"initialize", "ping"})
+    ask_rpc(server, "/mcp", as_ann, method);
+  BOOST_TEST(ask(server, "GET", "/mcp", as_ann).status == 405);
+  BOOST_TEST(ask(server, "DELETE", "/mcp", as_ann).status == 404);
+  BOOST_TEST(taken() == "");
+  ask_rpc(server, "/mcp", as_ann, "tools/list");
+  BOOST_TEST(taken() == "assistants:search ");
+  auto call = value::map({{"name", "adds"}, {"arguments", value::map({{"n", 1}})}});
+  auto called = ask_rpc(server, "/mcp", as_ann, "tools/call", call);
+  BOOST_TEST(called["result"]["content"][0]["text"] == value("{'n': 2}"));
+  BOOST_TEST(taken() == "assistants:search threads:create_run ");
+
+  const auto agent = "/a2a/" + id;
+  BOOST_TEST(ask(server, "GET", agent + "/.well-known/agent-card.json", as_ann).status == 200);
+  BOOST_TEST(taken() == "assistants:read ");
+  auto task = ask_rpc(server, agent, as_ann, "message/send", sent_number())["result"];
+  BOOST_TEST(task["status"]["state"] == value("completed"));
+  BOOST_TEST(taken() == "threads:create_run assistants:read ");
+  auto by_id = value::map({{"id", task["id"]}});
+  ask_rpc(server, agent, as_ann, "tasks/get", by_id);
+  BOOST_TEST(taken() == "threads:read ");
+  ask_rpc(server, agent, as_ann, "tasks/cancel", by_id);
+  BOOST_TEST(taken() == "threads:update ");
+  ask_rpc(server, agent, as_ann, "nothing");
+  BOOST_TEST(taken() == "");
 }
 
 BOOST_AUTO_TEST_CASE(an_authoriser_sees_the_members_of_path_and_query) {

@@ -55,6 +55,10 @@ inline constexpr std::size_t server_handler_threads = 16;          // threads th
 // Requests that wait for a handler thread; 503 above.
 inline constexpr std::size_t server_queued_requests_max = 1024;
 inline constexpr std::size_t server_connections_max = 16'384; // at once; 503 above
+// Commands of a WebSocket that wait for those before them, and their text; a further command is
+// answered with an error.
+inline constexpr std::size_t server_socket_commands_max = 1024;
+inline constexpr std::size_t server_socket_commands_bytes_max = 32u << 20;
 // Connections above server_connections_max that are answered at once; further ones wait.
 inline constexpr std::size_t server_turned_away_max = 64;
 // A peer whose system acknowledges nothing for so long is gone, and its streams with their bytes.

@@ -151,6 +151,18 @@ BOOST_AUTO_TEST_CASE(there_is_no_stream_and_no_session) {
   BOOST_TEST(server.ask("DELETE", "/mcp").status == 404);
 }
 
+BOOST_AUTO_TEST_CASE(handlers_of_messages_alone_ask_the_authoriser_themselves) {
+  served_rooms server;
+  std::vector<std::string> unasked;
+  for (const auto& one : server.all_routes)
+    if (!one.is_public && one.access.resource.empty())
+      unasked.push_back(std::string{one.method} + ' ' + std::string{one.pattern});
+  std::vector<std::string> expected{"DELETE /mcp", "GET /mcp", "POST /a2a/{assistant_id}",
+                                    "POST /mcp"};
+  std::ranges::sort(unasked);
+  BOOST_TEST(unasked == expected, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe::server::test
