@@ -1,4 +1,5 @@
 // thread_protocol: commands and events of threads, which current React hooks speak.
+#include "actors/log.hpp"
 #include "graph/plain_json.hpp"
 #include "server/api/filtered_routes.hpp"
 #include "server/api/rooms.hpp"
@@ -25,6 +26,12 @@ value success(const value& id, value result, std::uint64_t seq) {
 value failure(const value& id, const char* code, std::string message) {
   return value::map(
     {{"type", "error"}, {"id", id}, {"error", code}, {"message", std::move(message)}});
+}
+
+// A failure of the server, as the client hears it; the log has it, too.
+value failure_of_server(const value& id, const std::string& thread_id, const std::exception& why) {
+  log_warning("a command of thread " + thread_id + ": " + why.what());
+  return failure(id, "unknown_error", why.what());
 }
 
 // The state of a thread with those of its nested graphs; an empty one for a new thread.
@@ -148,7 +155,7 @@ std::optional<value> answer_command(const rooms& with, const std::string& thread
   } catch (const refusal& no) {
     return failure(id, "unknown_error", std::to_string(no.status()) + ": " + no.detail());
   } catch (const error& why) {
-    return failure(id, "unknown_error", why.message());
+    return failure_of_server(id, thread_id, why);
   }
 }
 
@@ -216,7 +223,8 @@ void stream_events(const rooms& with, const api_call& call, const http_responder
   std::shared_ptr<void> follows; // until the subscription is dropped
   try {
     follows = with.hubs->follow(thread_id); // after the head: what came before it is replayed
-  } catch (const error&) {
+  } catch (const error& e) {
+    log_warning("follow thread " + thread_id + ": " + e.message());
     return out->end(); // the database is lost: the client comes again
   }
   held->hold(hub->subscribe(std::move(what), [out, follows](const numbered_event& event) {
@@ -256,7 +264,7 @@ std::optional<value> allowed_command(socket_session& session, const value& comma
   } catch (const refusal& no) {
     session.say(failure(command["id"], "permission_denied", no.detail()));
   } catch (const error& why) {
-    session.say(failure(command["id"], "unknown_error", why.message()));
+    session.say(failure_of_server(command["id"], session.thread_id, why));
   }
   return std::nullopt;
 }
@@ -292,7 +300,7 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
     } catch (const refusal& no) {
       session->say(failure(id, "invalid_argument", no.detail()));
     } catch (const error& why) {
-      session->say(failure(id, "unknown_error", why.message()));
+      session->say(failure_of_server(id, session->thread_id, why));
     }
     return;
   }
@@ -324,7 +332,11 @@ void hear_next(const std::shared_ptr<socket_session>& session) {
       std::lock_guard lock{session->mutex};
       text = session->commands.next();
     }
-    hear(session, text);
+    try {
+      hear(session, text);
+    } catch (const std::exception& e) {
+      session->say(failure_of_server(command_id(text), session->thread_id, e));
+    }
     {
       std::lock_guard lock{session->mutex};
       session->hears = !session->commands.empty();

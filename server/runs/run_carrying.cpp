@@ -463,8 +463,13 @@ void run_service::tell_ended(const std::shared_ptr<live_run>& hand, const run_ou
       o.ended(outcome);
   });
   hand->log->close();
-  for (const auto& then : waiting)
-    then(outcome);
+  for (const auto& then : waiting) {
+    try {
+      then(outcome);
+    } catch (const std::exception& e) { // the others, and the thread's next run, do not wait for it
+      log_warning("tell the end of run " + hand->run_id + ": " + e.what());
+    }
+  }
 }
 
 } // namespace troupe::server

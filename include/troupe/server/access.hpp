@@ -46,8 +46,9 @@ using caller_lookup = std::function<result<caller>(const request_head& head)>;
 ///         - threads: create, read, update, delete, search, create_run
 ///         - assistants, crons: create, read, update, delete, search
 ///         - store: put, get, delete, search, list_namespaces
-///         A WebSocket of a thread is one request, to create runs. A message of MCP or A2A is one
-///         to create runs, and to search or read the assistants that it uses.
+///         A WebSocket of a thread is one request, to create runs. A message of MCP or A2A is asked
+///         about what it touches: assistants to search or read, and threads to create runs in, to
+///         read or to update.
 /// Errors: none.
 /// Source: langgraph_sdk/auth, Auth.on.
 struct access {

@@ -375,6 +375,19 @@ BOOST_AUTO_TEST_CASE(runs_of_a_thread_wait_for_each_other_in_order) {
   BOOST_TEST(s.end_of(first).output["n"] == value(3)); // those of the thread, by now
 }
 
+BOOST_AUTO_TEST_CASE(a_reader_of_an_end_that_fails_holds_up_no_other_and_no_next_run) {
+  served s;
+  auto first = s.create(held_run());
+  auto next = s.create(held_run());
+  s.at->wait_for(1);
+  s.runs.when_ended(first.thread_id, first.run_id,
+                    [](const run_outcome&) { throw std::runtime_error{"the disk is lost"}; });
+  auto heard = s.ending(first);
+  s.at->open();
+  BOOST_TEST((heard.get().run.status == run_status::success));
+  BOOST_TEST((s.end_of(next).run.status == run_status::success));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_is_refused_while_another_one_runs_and_leaves_no_trace) {
   served s;
   auto first = s.create(held_run());
