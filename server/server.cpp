@@ -164,7 +164,8 @@ struct agent_server::parts {
              if (auto problem = webhook_problem(hooks.policy(), url); !problem.empty())
                throw refusal{422, problem};
            },
-           options.expiry},
+           options.expiry,
+           [](const std::string& line) { log_warning(line); }},
       threads{documents, runs, machine.saver()},
       sweeps{1} {
     make_default_assistants(*documents, graphs, runs.now());

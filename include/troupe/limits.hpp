@@ -30,7 +30,7 @@ inline constexpr std::size_t node_name_bytes_max = 1024; // of UTF-8; invalid_gr
 inline constexpr std::size_t stream_queue_parts_max = 256; // parts a reader may lag behind a writer
 inline constexpr std::size_t stream_log_parts_max = 1024; // of a thread, for readers that follow it
 inline constexpr std::size_t stream_log_threads_max = 64; // threads with kept parts; the oldest go
-// Of the kept parts of all threads without a run; about, and the oldest go.
+// Kept parts of all threads without a run, in bytes that are estimated; the oldest threads go.
 inline constexpr std::size_t stream_log_bytes_max = 16u << 20;
 inline constexpr std::size_t blocking_threads_max = 64; // threads of the blocking lane
 // Jobs that wait for a thread of the blocking lane; overloaded.

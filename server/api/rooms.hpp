@@ -32,6 +32,8 @@ struct rooms {
   /// Throws refusal{422} for a URL that may not be called; empty: all may be.
   std::function<void(const std::string& url)> check_webhook = {};
   thread_expiry expiry = {}; ///< of new threads
+  /// Takes a line for the server's log, about a failure that no answer's status shows.
+  std::function<void(const std::string& line)> log = [](const std::string&) {};
 };
 
 /// Each adds the routes of a resource.

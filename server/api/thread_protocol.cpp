@@ -1,5 +1,4 @@
 // thread_protocol: commands and events of threads, which current React hooks speak.
-#include "actors/log.hpp"
 #include "graph/plain_json.hpp"
 #include "server/api/filtered_routes.hpp"
 #include "server/api/rooms.hpp"
@@ -29,8 +28,9 @@ value failure(const value& id, const char* code, std::string message) {
 }
 
 // A failure of the server, as the client hears it; the log has it, too.
-value failure_of_server(const value& id, const std::string& thread_id, const std::exception& why) {
-  log_warning("a command of thread " + thread_id + ": " + why.what());
+value failure_of_server(const rooms& with, const value& id, const std::string& thread_id,
+                        const std::exception& why) {
+  with.log("a command of thread " + thread_id + ": " + why.what());
   return failure(id, "unknown_error", why.what());
 }
 
@@ -155,7 +155,7 @@ std::optional<value> answer_command(const rooms& with, const std::string& thread
   } catch (const refusal& no) {
     return failure(id, "unknown_error", std::to_string(no.status()) + ": " + no.detail());
   } catch (const error& why) {
-    return failure_of_server(id, thread_id, why);
+    return failure_of_server(with, id, thread_id, why);
   }
 }
 
@@ -224,7 +224,7 @@ void stream_events(const rooms& with, const api_call& call, const http_responder
   try {
     follows = with.hubs->follow(thread_id); // after the head: what came before it is replayed
   } catch (const error& e) {
-    log_warning("follow thread " + thread_id + ": " + e.message());
+    with.log("follow thread " + thread_id + ": " + e.message());
     return out->end(); // the database is lost: the client comes again
   }
   held->hold(hub->subscribe(std::move(what), [out, follows](const numbered_event& event) {
@@ -264,7 +264,7 @@ std::optional<value> allowed_command(socket_session& session, const value& comma
   } catch (const refusal& no) {
     session.say(failure(command["id"], "permission_denied", no.detail()));
   } catch (const error& why) {
-    session.say(failure_of_server(command["id"], session.thread_id, why));
+    session.say(failure_of_server(session.with, command["id"], session.thread_id, why));
   }
   return std::nullopt;
 }
@@ -300,7 +300,7 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
     } catch (const refusal& no) {
       session->say(failure(id, "invalid_argument", no.detail()));
     } catch (const error& why) {
-      session->say(failure_of_server(id, session->thread_id, why));
+      session->say(failure_of_server(session->with, id, session->thread_id, why));
     }
     return;
   }
@@ -335,7 +335,7 @@ void hear_next(const std::shared_ptr<socket_session>& session) {
     try {
       hear(session, text);
     } catch (const std::exception& e) {
-      session->say(failure_of_server(command_id(text), session->thread_id, e));
+      session->say(failure_of_server(session->with, command_id(text), session->thread_id, e));
     }
     {
       std::lock_guard lock{session->mutex};

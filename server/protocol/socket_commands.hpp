@@ -28,7 +28,7 @@ private:
 };
 
 /// The id of a command, without reading the rest as a value; null when it is not an integer.
-/// Shape:  `json` may be any text. Of several ids the first one counts.
+/// Shape:  `json` may be any text; the first of several ids counts.
 value command_id(std::string_view json);
 
 } // namespace troupe::server
