@@ -4,7 +4,6 @@
 #include "engine/find_checkpoint.hpp"
 #include "engine/stored_writes.hpp"
 #include "engine/stream_payloads.hpp"
-#include "graph/channel_kinds.hpp"
 #include "graph/value_node.hpp"
 #include "persistence/prompt_saver.hpp"
 
@@ -222,8 +221,9 @@ static result<void> add_snapshots(pending_step& step, const std::shared_ptr<cons
   return {};
 }
 
-// Some checkpoints at a time, in the memory of those before them.
-static result<void> add_pages(const std::shared_ptr<const graph_plan>& plan, prompt_saver& store,
+// Some checkpoints at a time, in the memory of those before them. False: one has a channel that is
+// replayed from its past, which a page may not have.
+static result<bool> add_pages(const std::shared_ptr<const graph_plan>& plan, prompt_saver& store,
                               list_query query, std::vector<state_snapshot>& out) {
   auto wanted = query.limit.value_or(std::numeric_limits<std::size_t>::max());
   std::vector<checkpoint_tuple> page;
@@ -231,13 +231,17 @@ static result<void> add_pages(const std::shared_ptr<const graph_plan>& plan, pro
   do {
     query.limit = std::min(history_page, wanted - out.size());
     if (auto listed = store.list(query, page); !listed)
-      return listed;
+      return listed.error();
+    if (std::ranges::any_of(page, [&plan](const checkpoint_tuple& tuple) {
+          return !channels_to_replay(*plan, tuple.checkpoint).empty();
+        }))
+      return false;
     if (!page.empty())
       query.before = page.back().ref.checkpoint_id;
     if (auto added = add_snapshots(step, plan, *query.checkpoint_ns, page, out); !added)
-      return added;
+      return added.error();
   } while (page.size() == history_page && out.size() < wanted);
-  return {};
+  return true;
 }
 
 result<std::vector<state_snapshot>> read_history(const std::shared_ptr<const graph_plan>& root,
@@ -254,11 +258,13 @@ result<std::vector<state_snapshot>> read_history(const std::shared_ptr<const gra
   if (!config.checkpoint_id.empty())
     query.checkpoint_id = config.checkpoint_id;
   std::vector<state_snapshot> out;
-  auto is_replayed = [](const auto& channel) { return replays_history(channel.spec.kind); };
-  if (auto* prompt = dynamic_cast<prompt_saver*>(&store);
-      prompt && std::ranges::none_of((*plan)->channels, is_replayed)) {
-    auto added = add_pages(*plan, *prompt, std::move(query), out);
-    return added ? result<std::vector<state_snapshot>>{std::move(out)} : added.error();
+  if (auto* prompt = dynamic_cast<prompt_saver*>(&store)) {
+    auto added = add_pages(*plan, *prompt, query, out);
+    if (!added)
+      return added.error();
+    if (*added)
+      return out;
+    out.clear();
   }
   auto saved = list_checkpoints(**plan, store, query);
   if (!saved)

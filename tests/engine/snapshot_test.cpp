@@ -39,9 +39,77 @@ std::vector<std::string> ids_of(const std::vector<interrupt>& questions) {
   return out;
 }
 
+// A thread of 20 checkpoints that differ in what they hold: tasks, writes, errors, questions.
+struct long_thread : parallel_thread {
+  long_thread() {
+    for (int i = 0; made < 20; ++i) {
+      ask("a", checkpoint_name(i).c_str());
+      if (i % 2 == 0)
+        keep(task_of("b"), names::error, error_value({errc::node_failed, "no"}));
+      run_step({{"a", {{"x", i}}}, {"b", {{"log", value::list({i})}}}});
+      run_step({{"z", {{"x", -i}}}});
+      if (i % 3 == 0)
+        finish({{"z", {{"x", 1}}}});
+      input({{"x", i}});
+      run_step();
+    }
+  }
+
+  std::vector<state_snapshot> history(const history_options& options) {
+    return read_history(plan, *store, config, options).value();
+  }
+};
+
+void require_equal(const state_snapshot& a, const state_snapshot& b) {
+  BOOST_REQUIRE((a.config == b.config));
+  BOOST_TEST(a.values == b.values);
+  BOOST_TEST(a.next == b.next, boost::test_tools::per_element());
+  BOOST_TEST(a.metadata == b.metadata);
+  BOOST_TEST(a.created_at == b.created_at);
+  BOOST_TEST(a.parent_id == b.parent_id);
+  BOOST_TEST(ids_of(a.interrupts) == ids_of(b.interrupts), boost::test_tools::per_element());
+  BOOST_REQUIRE(a.tasks.size() == b.tasks.size());
+  for (std::size_t i = 0; i < a.tasks.size(); ++i) {
+    BOOST_TEST(a.tasks[i].id == b.tasks[i].id);
+    BOOST_TEST(a.tasks[i].path == b.tasks[i].path);
+    BOOST_TEST(a.tasks[i].error == b.tasks[i].error);
+    BOOST_TEST((a.tasks[i].result == b.tasks[i].result));
+  }
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(engine_snapshot)
+
+// The pages of a history take each other's memory, so nothing of one may be left in the next.
+BOOST_AUTO_TEST_CASE(a_history_shows_each_checkpoint_as_it_is_read_alone) {
+  long_thread t;
+  auto all = t.history({});
+  BOOST_REQUIRE(all.size() == t.count());
+  BOOST_REQUIRE(all.size() >= 20u);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    require_equal(all[i], t.show(false, checkpoint_name(t.made - static_cast<int>(i))));
+}
+
+BOOST_AUTO_TEST_CASE(a_history_has_as_many_checkpoints_as_were_asked_for) {
+  long_thread t;
+  for (std::size_t limit : {0, 1, 7, 8, 9, 15, 16, 17, 100}) {
+    auto some = t.history({.limit = limit});
+    BOOST_TEST(some.size() == std::min(limit, t.count()));
+    if (limit != 0)
+      BOOST_TEST(some.back().config.checkpoint_id
+                 == checkpoint_name(t.made - static_cast<int>(some.size()) + 1));
+  }
+  auto older = t.history({.before = checkpoint_name(12)});
+  BOOST_TEST(older.size() == t.count() - static_cast<std::size_t>(t.made - 11));
+  BOOST_TEST(older.front().config.checkpoint_id == checkpoint_name(11));
+  auto inputs = t.history({.filter = value::map({{"source", "input"}})});
+  BOOST_TEST(inputs.size()
+             == static_cast<std::size_t>(std::ranges::count_if(t.history({}), [](const auto& s) {
+                  return s.metadata["source"] == value("input");
+                })));
+  BOOST_TEST(inputs.size() > 1u);
+}
 
 BOOST_AUTO_TEST_CASE(a_thread_without_checkpoints_shows_an_empty_state) {
   auto plan = parallel().plan();
