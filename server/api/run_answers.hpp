@@ -39,7 +39,7 @@ public:
 
   /// Begins the answer, with the run's place in its headers.
   void begin(const run_record& run, bool stateless);
-  /// Calls `gone` when the peer leaves.
+  /// Calls `gone` when the peer leaves. Before begin(), which notices a peer that has left already.
   void when_gone(std::function<void()> gone);
   /// Reads from the log.
   void follow(event_log& log, std::optional<std::uint64_t> after);

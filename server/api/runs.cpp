@@ -57,9 +57,9 @@ void stream_run(const rooms& with, const api_call& call, const http_responder& t
   auto sink = std::make_shared<run_events>(to, event_filter{});
   auto run = with.runs.create(asked.thread_id, asked.request, asked.assistant,
                               [&](event_log& log) { sink->follow(log, std::nullopt); });
-  sink->begin(run, asked.thread_id.empty());
   if (asked.request.cancels_on_disconnect)
     sink->when_gone(cancelling(with, run));
+  sink->begin(run, asked.thread_id.empty());
 }
 
 void wait_for_run(const rooms& with, const api_call& call, const http_responder& to) {
@@ -151,9 +151,9 @@ void join_run(const rooms& with, const api_call& call, const http_responder& to)
 void join_stream(const rooms& with, const api_call& call, const http_responder& to) {
   auto run = run_of(with, call);
   auto sink = std::make_shared<run_events>(to, event_filter{call.query.list("stream_mode")});
-  sink->begin(run, call.parameters.size() == 1);
   if (call.query.flag("cancel_on_disconnect", false))
     sink->when_gone(cancelling(with, run));
+  sink->begin(run, call.parameters.size() == 1);
   sink->hold(with.runs.read(run.thread_id, run.run_id,
                             position_after(call.request.header("last-event-id")), sink->reader()));
 }
