@@ -38,7 +38,7 @@ std::string_view without_space(std::string_view json) {
 
 // The place of the quote that ends the text which begins at `at`; the size for a text without one.
 std::size_t end_of_text(std::string_view json, std::size_t at) {
-  while (++at < json.size() && json[at] != '"')
+  for (++at; at < json.size() && json[at] != '"'; ++at)
     if (json[at] == '\\')
       ++at;
   return std::min(at, json.size());
