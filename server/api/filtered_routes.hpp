@@ -7,8 +7,8 @@ namespace troupe::server {
 
 /// The routes, and before each handler the filter of its call (api_call::filter): documents that do
 /// not fit are missing for the caller, searches find those that fit, and what the caller makes gets
-/// the filter's members as metadata. Handlers of MCP and A2A ask and filter
-/// themselves, since their messages name the documents.
+/// the filter's members as metadata. Handlers of MCP and A2A ask and filter themselves, since their
+/// messages name the documents.
 /// Errors: of a handler, before it begins: refusal 404 for a document that does not fit, 409 for a
 ///         new one under the id of such a document; std::runtime_error (500) for a filter of
 ///         another resource, which would have no effect.
