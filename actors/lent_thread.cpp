@@ -7,6 +7,7 @@
 #include <caf/scheduler/abstract_coordinator.hpp>
 
 #include <chrono>
+#include <utility>
 
 namespace troupe {
 
@@ -25,17 +26,22 @@ void lent_thread::exec_later(caf::resumable* job) {
     return;
   }
   auto& scheduler = system_->scheduler(); // after the unlock, the unit may be gone
-  {
-    std::lock_guard lock{mutex_};
-    if (lent_) {
-      foreign_.push_back(job);
-      pushed_.store(true, std::memory_order_release);
-      if (asleep_)
-        wake_.notify_one();
-      return;
-    }
+  std::unique_lock lock{mutex_};
+  if (!lent_) {
+    lock.unlock();
+    return scheduler.enqueue(job);
   }
-  scheduler.enqueue(job);
+  foreign_.push_back(job);
+  pushed_.store(true, std::memory_order_release);
+  wake(std::move(lock));
+}
+
+// The sleeper needs the lock, so it is woken after the unlock.
+void lent_thread::wake(std::unique_lock<std::mutex> lock) {
+  auto sleeper = asleep_ ? wake_ : nullptr;
+  lock.unlock();
+  if (sleeper)
+    sleeper->notify_one();
 }
 
 bool lent_thread::is_this_thread() const noexcept {
@@ -77,10 +83,9 @@ lent_thread::at_work::~at_work() {
 void lent_thread::poke() {
   if (is_this_thread())
     return;
-  std::lock_guard lock{mutex_};
+  std::unique_lock lock{mutex_};
   pushed_.store(true, std::memory_order_release);
-  if (asleep_)
-    wake_.notify_one();
+  wake(std::move(lock));
 }
 
 bool lent_thread::take_foreign() {
@@ -115,12 +120,14 @@ void lent_thread::step(const std::function<bool()>& done) {
   if (done())
     return;
   auto until = std::chrono::steady_clock::now() + spin_time;
-  while (std::chrono::steady_clock::now() < until)
+  while (std::chrono::steady_clock::now() < until) {
     if (pushed_.load(std::memory_order_acquire))
       return;
+    std::this_thread::yield(); // the thread that will push may wait for this processor
+  }
   std::unique_lock lock{mutex_};
   asleep_ = true;
-  wake_.wait(lock, [this] { return pushed_.load(std::memory_order_acquire); });
+  wake_->wait(lock, [this] { return pushed_.load(std::memory_order_acquire); });
   asleep_ = false;
 }
 

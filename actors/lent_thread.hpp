@@ -17,6 +17,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -64,13 +65,16 @@ public:
   void poke();
 
 private:
+  void wake(std::unique_lock<std::mutex> lock);
   void step(const std::function<bool()>& done);
   void resume(caf::resumable* job);
   bool take_foreign();
 
   std::deque<caf::resumable*> queue_; // used by the lending thread only
   std::mutex mutex_;
-  std::condition_variable wake_;
+  // Shared, because it is notified after the unlock, when the unit may be gone.
+  const std::shared_ptr<std::condition_variable> wake_ =
+    std::make_shared<std::condition_variable>();
   std::vector<caf::resumable*> foreign_; // pushed by other threads
   std::atomic<bool> pushed_{false};      // foreign_ is not empty, or poke() was called
   bool lent_ = false;

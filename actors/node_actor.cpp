@@ -42,6 +42,13 @@ node_actor::node_actor(caf::actor_config& cfg, services& services, card_ptr card
     coordinator_{std::move(coordinator)},
     coordinator_card_{std::move(coordinator_card)} {}
 
+node_actor::node_actor(caf::actor_config& cfg, services& services, card_ptr card,
+                       std::function<void(task_ptr)> taker)
+  : caf::event_based_actor(cfg),
+    services_{services},
+    card_{std::move(card)},
+    taker_{std::move(taker)} {}
+
 caf::behavior node_actor::make_behavior() {
   return {
     [this](run_task& order) {
@@ -262,6 +269,8 @@ void node_actor::again_after(nanoseconds delay) {
 void node_actor::answer(task_ptr task) {
   card_->running = false;
   current_.reset();
+  if (taker_)
+    return taker_(std::move(task));
   auto* host = home(task) ? home(task) : context();
   tell(coordinator_, *coordinator_card_, host, task_done{std::move(task)});
 }
@@ -305,6 +314,7 @@ void node_actor::abandon(error why) {
 
 void node_actor::on_exit() {
   coordinator_ = nullptr;
+  taker_ = nullptr;
   if (current_) {
     current_->given_up = true;
     current_->stop_inner();

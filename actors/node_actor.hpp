@@ -15,6 +15,8 @@
 
 #include <caf/event_based_actor.hpp>
 
+#include <functional>
+
 namespace troupe {
 
 /// A coroutine body in flight. Shared with the pool job or timer it waits for.
@@ -29,6 +31,9 @@ class node_actor : public caf::event_based_actor, private body_host {
 public:
   node_actor(caf::actor_config& cfg, services& services, card_ptr card, caf::actor coordinator,
              card_ptr coordinator_card);
+  /// Without a coordinator: each task_done is a call of `taker` instead, in this actor's turn.
+  node_actor(caf::actor_config& cfg, services& services, card_ptr card,
+             std::function<void(task_ptr)> taker);
   const char* name() const override { return "troupe.node"; }
   caf::behavior make_behavior() override;
   void on_exit() override;
@@ -61,6 +66,7 @@ private:
   card_ptr card_;
   caf::actor coordinator_;
   card_ptr coordinator_card_;
+  std::function<void(task_ptr)> taker_;
   task_ptr current_; // the attempt that counts
   std::shared_ptr<suspended_body> body_;
 };

@@ -7,13 +7,13 @@
 #include "coordinator/runtime_core.hpp"
 #include "tasks/execute_body.hpp"
 
-#include <caf/event_based_actor.hpp>
 #include <caf/send.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
-#include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace troupe::cluster {
@@ -69,102 +69,6 @@ struct guest_shared : run_shared {
   std::shared_ptr<remote_saver> checkpoints;
 };
 
-struct begin_guest {
-  task_ptr task;
-  std::function<void(const task_ptr&)> then;
-};
-struct abandon_guest {
-  std::uint64_t epoch = 0; // the issue
-};
-
-} // namespace
-
-} // namespace troupe::cluster
-
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::begin_guest)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::cluster::abandon_guest)
-
-namespace troupe::cluster {
-
-namespace {
-
-// Takes the place of a coordinator: gives each task to a node actor of its own, and takes it back.
-class guest_host : public caf::event_based_actor {
-public:
-  guest_host(caf::actor_config& cfg, services& shared, card_ptr card)
-    : caf::event_based_actor(cfg),
-      services_{shared},
-      card_{std::move(card)} {}
-
-  const char* name() const override { return "troupe.guests"; }
-
-  caf::behavior make_behavior() override {
-    set_down_handler([this](const caf::down_msg& down) { lost(down); });
-    return {
-      [this](begin_guest& order) { begin(order); },
-      [this](task_done& done) {
-        taken(*card_);
-        if (auto child = children_.extract(done.task->epoch)) {
-          demonitor(child.mapped().actor);
-          end(child.mapped(), done.task);
-        }
-      },
-      [this](const abandon_guest& order) {
-        if (auto child = children_.find(order.epoch); child != children_.end())
-          tell(child->second.actor, *child->second.card, nullptr,
-               abandon_task{child->second.task->id(), order.epoch});
-      },
-    };
-  }
-
-  void on_exit() override {
-    for (auto& [issue, child] : children_)
-      caf::anon_send_exit(child.actor, caf::exit_reason::user_shutdown);
-    children_.clear();
-    services_.actors.remove(*card_);
-  }
-
-private:
-  struct child {
-    caf::actor actor;
-    card_ptr card;
-    task_ptr task;
-    std::function<void(const task_ptr&)> then;
-  };
-
-  void begin(begin_guest& order) {
-    auto card = services_.actors.add("node", order.task->node->name, card_->group);
-    auto actor = spawn<node_actor, caf::hidden + caf::lazy_init>(
-      services_, card, caf::actor_cast<caf::actor>(this), card_);
-    monitor(actor);
-    children_.emplace(order.task->epoch, child{actor, card, order.task, std::move(order.then)});
-    tell(actor, *card, nullptr, run_task{std::move(order.task)});
-  }
-
-  static void end(child& which, const task_ptr& task) {
-    caf::anon_send_exit(which.actor, caf::exit_reason::user_shutdown);
-    which.then(task);
-  }
-
-  void lost(const caf::down_msg& down) {
-    for (auto it = children_.begin(); it != children_.end(); ++it)
-      if (it->second.actor.address() == down.source) {
-        auto gone = std::move(it->second);
-        children_.erase(it);
-        gone.task->status = task_status::failed;
-        gone.task->failure = error{errc::node_lost,
-                                   "node `" + gone.task->node->name
-                                     + "`: its actor died: " + system().render(down.reason)};
-        gone.then(gone.task);
-        return;
-      }
-  }
-
-  services& services_;
-  card_ptr card_;
-  std::unordered_map<std::uint64_t, child> children_; // by issue
-};
-
 void give_up(detail::task_scope& task) {
   task.given_up = true;
   task.stop_inner();
@@ -199,13 +103,22 @@ message outcome_of(detail::task_scope& task) {
 
 } // namespace
 
-// The running tasks, by issue.
+// A node actor, for one task after the other. Making one for each task would cost more than a short
+// body.
+struct guest_tasks::seat {
+  caf::actor actor;
+  card_ptr card;
+  std::atomic<issue_number> issue{0}; // the task that it has; 0: none
+};
+
+// The running tasks, by issue, and the node actors. An actor refers to the table until it ends.
 class guest_tasks::task_table {
 public:
   struct guest {
     std::shared_ptr<guest_shared> shared;
     task_ptr task;
-    std::int64_t signed_ns = 0; // the last sign of life that was sent
+    std::shared_ptr<seat> at = nullptr; // of a task that is not on the pool
+    std::int64_t signed_ns = 0;         // the last sign of life that was sent
   };
 
   bool add(issue_number issue, guest who) {
@@ -250,6 +163,67 @@ public:
     return out;
   }
 
+  // -- seats
+
+  /// A free one for tasks of this node; null: make one.
+  std::shared_ptr<seat> take_seat(const std::string& node) {
+    std::lock_guard lock{mutex_};
+    auto found = std::ranges::find(free_, node, [](const auto& s) { return s->card->name; });
+    if (found == free_.end())
+      return nullptr;
+    std::swap(*found, free_.back());
+    auto out = std::move(free_.back());
+    free_.pop_back();
+    return out;
+  }
+
+  /// False when no tasks are taken any more.
+  bool add_seat(const std::shared_ptr<seat>& made) {
+    std::lock_guard lock{mutex_};
+    return !closed_ && seats_.insert(made).second;
+  }
+
+  void give_back(const std::shared_ptr<seat>& at) {
+    at->issue = 0;
+    if (!keep_free(at))
+      caf::anon_send_exit(at->actor, caf::exit_reason::user_shutdown);
+  }
+
+  void end_task(const std::shared_ptr<seat>& at, const task_ptr& task) {
+    auto gone = take(task->epoch);
+    auto end = gone ? std::optional{end_of(*gone, *task)} : std::nullopt;
+    give_back(at);
+    if (end)
+      gone->shared->listener->on_message(std::move(*end));
+  }
+
+  void lose_seat(const std::shared_ptr<seat>& at, const std::string& why) {
+    {
+      std::lock_guard lock{mutex_};
+      seats_.erase(at);
+      std::erase(free_, at);
+    }
+    auto gone = take(at->issue);
+    if (!gone)
+      return;
+    auto& task = *gone->task;
+    task.status = task_status::failed;
+    task.failure = error{errc::node_lost, "node `" + task.node->name + "`: its actor died: " + why};
+    gone->shared->listener->on_message(end_of(*gone, task));
+  }
+
+  void close_seats() {
+    std::unordered_set<std::shared_ptr<seat>> all;
+    {
+      std::lock_guard lock{mutex_};
+      closed_ = true;
+      free_.clear();
+      all.swap(seats_);
+    }
+    for (const auto& one : all)
+      caf::anon_send_exit(one->actor, caf::exit_reason::user_shutdown);
+  }
+
   /// The last message of a task that was taken.
   static message end_of(const guest& gone, detail::task_scope& task) {
     auto out = outcome_of(task);
@@ -259,16 +233,27 @@ public:
   }
 
 private:
+  static constexpr std::size_t free_seats_max = 64;
+
+  bool keep_free(const std::shared_ptr<seat>& at) {
+    std::lock_guard lock{mutex_};
+    if (closed_ || free_.size() >= free_seats_max)
+      return false;
+    free_.push_back(at);
+    return true;
+  }
+
   mutable std::mutex mutex_;
   std::map<issue_number, std::shared_ptr<guest>> guests_;
+  std::unordered_set<std::shared_ptr<seat>> seats_; // all that live
+  std::vector<std::shared_ptr<seat>> free_;
+  bool closed_ = false;
 };
 
 guest_tasks::guest_tasks(runtime_core& runtime)
   : runtime_{runtime},
-    tasks_{std::make_shared<task_table>()} {
-  auto card = runtime.shared().actors.add("guests", "guests", std::make_shared<group_card>());
-  host_ = runtime.system().spawn<guest_host, caf::hidden + caf::lazy_init>(runtime.shared(), card);
-}
+    tasks_{std::make_shared<task_table>()},
+    group_{std::make_shared<group_card>()} {}
 
 guest_tasks::~guest_tasks() {
   for (auto& g : tasks_->take_all()) {
@@ -278,7 +263,24 @@ guest_tasks::~guest_tasks() {
     g->shared->link->close(
       {errc::runtime_stopped, "run a task for another process: the worker ends"});
   }
-  caf::anon_send_exit(host_, caf::exit_reason::user_shutdown);
+  tasks_->close_seats();
+}
+
+std::shared_ptr<guest_tasks::seat> guest_tasks::seat_for(const std::string& node) {
+  if (auto free = tasks_->take_seat(node))
+    return free;
+  auto made = std::make_shared<seat>();
+  made->card = runtime_.shared().actors.add("node", node, group_);
+  auto taker = [guests = tasks_, made](const task_ptr& task) { guests->end_task(made, task); };
+  auto& system = runtime_.system();
+  made->actor = system.spawn<node_actor, caf::hidden + caf::lazy_init>(runtime_.shared(),
+                                                                       made->card, taker);
+  made->actor->attach_functor([guests = tasks_, made, &system](const caf::error& why) {
+    guests->lose_seat(made, system.render(why));
+  });
+  if (!tasks_->add_seat(made))
+    caf::anon_send_exit(made->actor, caf::exit_reason::user_shutdown);
+  return made;
 }
 
 result<void> guest_tasks::start(const guest_run& run, const task_order& order, const bytes& step,
@@ -301,19 +303,21 @@ result<void> guest_tasks::start(const guest_run& run, const task_order& order, c
     shared->store = shared->checkpoints.get();
     shared->saver = runtime_.make_saver_link(shared->checkpoints);
   }
-  if (!tasks_->add(order.issue, {shared, task}))
+  auto at = needs_pool(*task) ? nullptr : seat_for(task->node->name);
+  if (at)
+    at->issue = order.issue;
+  if (!tasks_->add(order.issue, {shared, task, at})) {
+    if (at)
+      tasks_->give_back(at);
     return error{errc::protocol_mismatch,
                  "run a task: issue " + std::to_string(order.issue) + " runs already"};
+  }
   if (task->timeout.given())
     shared->link->sign(); // the task's time counts from here
-  if (needs_pool(*task))
-    run_on_pool(std::move(task), at_its_end);
+  if (at)
+    tell(at->actor, *at->card, nullptr, run_task{std::move(task)});
   else
-    caf::anon_send(host_, begin_guest{std::move(task), [guests = tasks_](const task_ptr& t) {
-                                        if (auto gone = guests->take(t->epoch))
-                                          gone->shared->listener->on_message(
-                                            task_table::end_of(*gone, *t));
-                                      }});
+    run_on_pool(std::move(task), at_its_end);
   return {};
 }
 
@@ -350,10 +354,10 @@ void guest_tasks::stop(issue_number issue) {
   gone->shared->stopped = true;
   gone->shared->link->close(
     {errc::cancelled, "node `" + gone->task->node->name + "`: the task was given up"});
-  if (gone->task->may_block)
-    give_up(*gone->task);
+  if (gone->at)
+    tell(gone->at->actor, *gone->at->card, nullptr, abandon_task{gone->task->id(), issue});
   else
-    caf::anon_send(host_, abandon_guest{issue});
+    give_up(*gone->task);
 }
 
 void guest_tasks::drain(issue_number issue, const std::string& why, bool give_back) {

@@ -7,13 +7,12 @@
 #include "cluster/task_link.hpp"
 #include "cluster/wire/protocol.hpp"
 
-#include <caf/actor.hpp>
-
-#include <functional>
 #include <memory>
+#include <string>
 
 namespace troupe {
 class runtime_core;
+struct group_card;
 } // namespace troupe
 
 namespace troupe::cluster {
@@ -40,7 +39,7 @@ public:
   explicit guest_tasks(runtime_core& runtime);
   guest_tasks(const guest_tasks&) = delete;
   guest_tasks& operator=(const guest_tasks&) = delete;
-  /// Stops all tasks and waits until their actors are gone.
+  /// Stops all tasks. The runtime waits for their actors.
   ~guest_tasks();
 
   /// Runs a task. `gate` is asked before each of its bodies. `at_its_end`: the caller is a
@@ -69,13 +68,15 @@ public:
   void send_signs();
 
 private:
+  struct seat;
   class task_table;
 
+  std::shared_ptr<seat> seat_for(const std::string& node);
   void run_on_pool(task_ptr task, bool at_its_end);
 
   runtime_core& runtime_;
-  std::shared_ptr<task_table> tasks_; // jobs and messages under way keep it
-  caf::actor host_;
+  std::shared_ptr<task_table> tasks_; // jobs and actors keep it
+  const std::shared_ptr<group_card> group_;
 };
 
 } // namespace troupe::cluster

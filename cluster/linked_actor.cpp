@@ -3,6 +3,8 @@
 
 #include "actors/log.hpp"
 
+#include <caf/io/middleman.hpp>
+#include <caf/io/network/multiplexer.hpp>
 #include <caf/send.hpp>
 
 #include <utility>
@@ -16,6 +18,27 @@ linked_actor::linked_actor(caf::actor_config& cfg, nanoseconds quiet_max)
     hub_.lost(down);
     finish_turn();
   });
+}
+
+caf::execution_unit* linked_actor::unit(caf::execution_unit* other) const {
+  return system().has_middleman() ? &system().middleman().backend() : other;
+}
+
+linked_actor::subtype_t linked_actor::subtype() const {
+  return system().has_middleman() ? io_actor : event_based_actor::subtype();
+}
+
+void linked_actor::launch(caf::execution_unit* host, bool lazy, bool hide) {
+  event_based_actor::launch(unit(host), lazy, hide);
+}
+
+void linked_actor::enqueue(caf::mailbox_element_ptr what, caf::execution_unit* host) {
+  event_based_actor::enqueue(std::move(what), unit(host));
+}
+
+void linked_actor::enqueue(caf::strong_actor_ptr from, caf::message_id id, caf::message what,
+                           caf::execution_unit* host) {
+  event_based_actor::enqueue(std::move(from), id, std::move(what), unit(host));
 }
 
 void linked_actor::take_packet(packet what) {

@@ -1,4 +1,7 @@
 // linked_actor: an actor with links to peers, whose turns leave their messages together.
+//
+// Its turns run on the thread of the links' sockets, as those of CAF's brokers do. So a packet that
+// arrives, and one that leaves, wakes no other thread. A turn must not block, or all links wait.
 #pragma once
 
 #include "cluster/links/link_hub.hpp"
@@ -22,7 +25,16 @@ struct look_at_peers {};
 
 /// The links of a home or a worker. Each handler of a derived actor ends its turn by finish_turn(),
 /// except those that carry out one of the members below.
+/// Thread: that of the system's sockets; without a middleman, one of the scheduler.
 class linked_actor : public caf::event_based_actor, private link_user {
+public:
+  // -- as caf::io::abstract_broker
+  subtype_t subtype() const override;
+  void launch(caf::execution_unit* host, bool lazy, bool hide) override;
+  void enqueue(caf::mailbox_element_ptr what, caf::execution_unit* host) override;
+  void enqueue(caf::strong_actor_ptr from, caf::message_id id, caf::message what,
+               caf::execution_unit* host) override;
+
 protected:
   /// `quiet_max`: as link_hub.
   linked_actor(caf::actor_config& cfg, nanoseconds quiet_max);
@@ -45,6 +57,9 @@ protected:
 private:
   /// Looks whether processes have ended whose links broke.
   virtual void look_for_ended() = 0;
+
+  /// The unit of the sockets; `other` without a middleman.
+  caf::execution_unit* unit(caf::execution_unit* other) const;
 
   // link_user; a lost link also counts as broken
   void link_lost(link_number link, const error& why) final;

@@ -61,6 +61,7 @@ result<std::unique_ptr<caf::actor_system_config>> make_link_config(const link_op
   config->set("middleman.heartbeat-interval", caf::timespan{link_heartbeat});
   config->set("middleman.connection-timeout", caf::timespan{link_silence_max});
   config->set("middleman.enable-automatic-connections", false); // they would be plain
+  config->set("middleman.workers", std::size_t{0}); // packets are short: their thread reads them
   config->set("scheduler.policy", caf::atom("sharing"));
   config->set("scheduler.max-threads", std::max(1u, options.threads));
   return config;

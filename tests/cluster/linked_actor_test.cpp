@@ -2,11 +2,15 @@
 #include "cluster/linked_actor.hpp"
 #include "tests/fixtures/simulated_system.hpp"
 
+#include <caf/io/middleman.hpp>
+#include <caf/io/network/multiplexer.hpp>
+#include <caf/scoped_actor.hpp>
 #include <caf/send.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace troupe::cluster {
@@ -30,6 +34,9 @@ public:
                 later([this] { order_ += "job's-job "; });
               });
               finish_turn();
+            },
+            [this](caf::get_atom) {
+              return std::this_thread::get_id() == system().middleman().backend().thread_id();
             },
             [this](caf::flush_atom) { flush(); }};
   }
@@ -87,6 +94,20 @@ BOOST_AUTO_TEST_CASE(a_busy_actor_flushes_after_a_number_of_turns) {
 
 BOOST_AUTO_TEST_CASE(jobs_for_later_run_at_the_end_of_their_turn) {
   BOOST_TEST(after_turns(2).order == "turn job job's-job turn job job's-job flush ");
+}
+
+BOOST_AUTO_TEST_CASE(turns_run_on_the_thread_of_the_sockets) {
+  turned out;
+  caf::actor_system_config config;
+  config.load<caf::io::middleman>();
+  caf::actor_system system{config};
+  caf::scoped_actor self{system};
+  auto actor = system.spawn<turning_actor>(out.flushes, out.order);
+  bool is_there = false;
+  self->request(actor, caf::infinite, caf::get_atom_v)
+    .receive([&is_there](bool so) { is_there = so; }, [](caf::error&) {});
+  BOOST_TEST(is_there);
+  caf::anon_send_exit(actor, caf::exit_reason::user_shutdown);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
