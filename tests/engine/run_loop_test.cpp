@@ -383,6 +383,20 @@ BOOST_AUTO_TEST_CASE(an_aborted_run_ends_at_once_and_late_answers_are_dropped) {
   BOOST_TEST(!host.loop.active());
 }
 
+BOOST_AUTO_TEST_CASE(a_task_that_fails_after_its_run_was_cancelled_does_not_fail_the_run) {
+  hand_host host;
+  host.begin(fan_out(), false, durability::async);
+  auto task = host.take_task();
+  task->status = task_status::failed;
+  task->failure = error{errc::node_failed, "no connection"};
+  auto control = task->run->control;
+  control.cancel();
+  host.loop.task_finished(task);
+  BOOST_REQUIRE(host.how.has_value());
+  BOOST_TEST((host.how->error().code() == errc::cancelled));
+  BOOST_TEST(host.given_up == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_long_run_of_short_tasks_takes_no_more_stack_than_a_short_one) {
   constexpr std::int64_t steps = 50'000;
   state_graph<> g{{{"n", last_value}}};
