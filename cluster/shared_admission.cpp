@@ -19,6 +19,11 @@ public:
     : until_{std::move(until)},
       clock_{std::move(clock)} {}
   bool may_begin() noexcept override { return !until_->is_over(clock_->now()); }
+  error not_begun(const std::string& what) const override {
+    return {errc::cancelled, what
+                               + ": not started: the lease of its worker has expired, and the task "
+                                 "runs on another worker"};
+  }
 
 private:
   const std::shared_ptr<lease_end> until_;

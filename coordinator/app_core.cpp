@@ -190,6 +190,8 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
   if (config.control)
     request->shared->control = *config.control;
   auto& shared = *request->shared;
+  if (config.control)
+    shared.lease = control_hooks::gate(*config.control);
   shared.graphs = &runtime_;
   const auto& options = plan()->options;
   shared.memory = options.store ? options.store.get() : runtime_.store().get();
@@ -235,6 +237,9 @@ result<void> app_core::load(run_request& request) {
                                   reading_of(request), request.cut_off_from);
       !entered)
     return entered;
+  // From here on, another process that has the thread makes the run's first request fail.
+  if (shared.lease && !shared.lease->may_begin())
+    return shared.lease->not_begun("run of thread `" + thread_id + '`');
   if (!shared.config.checkpoint_ns.empty())
     if (auto found = address_subgraph(shared, store); !found)
       return found;

@@ -278,8 +278,9 @@ void run_loop::task_finished(task_ptr task) {
   if (task->epoch != epoch_ || !phase_.is(run_phase::running) || step_.slots[task->slot].ended)
     return;
   crash_point("task.finished");
-  if (task->status == task_status::failed && shared_->control.cancelled())
-    return abort({errc::cancelled, "run: cancelled"}); // the order to stop is on its way
+  if (task->status == task_status::failed)
+    if (auto why = shared_->why_no_failure_counts())
+      return abort(std::move(*why));
   auto& s = step_.slots[task->slot];
   if (deltas_.active())
     if (auto stamped = give_message_ids(plan(), task->writes); !stamped) {

@@ -205,6 +205,16 @@ bool control_hooks::leaves(const run_control& control) {
   return control.state_->leaves;
 }
 
+void control_hooks::set_gate(run_control& control, std::shared_ptr<begin_gate> gate) {
+  std::lock_guard lock{control.state_->mutex};
+  control.state_->gate = std::move(gate);
+}
+
+std::shared_ptr<begin_gate> control_hooks::gate(const run_control& control) {
+  std::lock_guard lock{control.state_->mutex};
+  return control.state_->gate;
+}
+
 void control_hooks::remove(run_control& control, const void* run) {
   std::lock_guard lock{control.state_->mutex};
   control.state_->on_cancel.erase(run);

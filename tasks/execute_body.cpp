@@ -100,9 +100,7 @@ template <class F> void guarded(detail::task_scope& task, F&& run) {
 bool may_begin(detail::task_scope& task) {
   if (!task.run->lease || task.run->lease->may_begin())
     return true;
-  fail(task, {errc::cancelled, "node `" + task.node->name
-                                 + "`: not started: the lease of its worker has expired, and the "
-                                   "task runs on another worker"});
+  fail(task, task.run->lease->not_begun("node `" + task.node->name + '`'));
   return false;
 }
 

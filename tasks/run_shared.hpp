@@ -24,6 +24,7 @@ namespace troupe {
 
 struct saver_link; // actors/services.hpp
 class part_gate;   // tasks/part_gate.hpp
+class begin_gate;  // below
 
 struct run_control::state {
   std::atomic<bool> drain{false};
@@ -32,6 +33,7 @@ struct run_control::state {
   std::string reason;
   bool leaves = false; // the process drains: the run resumes in another one
   std::map<const void*, std::function<void()>> on_cancel; // one a run; short, must not throw
+  std::shared_ptr<begin_gate> gate;                       // null: bodies may begin at any time
 };
 
 /// Calls from a run's control to the run, at the moment of the request.
@@ -42,14 +44,21 @@ struct control_hooks {
   /// run itself has priority.
   static void leave(run_control& control, std::string reason);
   static bool leaves(const run_control& control);
+  /// For the runs that begin with this control from here on.
+  static void set_gate(run_control& control, std::shared_ptr<begin_gate> gate);
+  static std::shared_ptr<begin_gate> gate(const run_control& control);
 };
 
-/// Whether bodies of a run may begin: on a worker, only while its lease lasts.
+/// Whether a run and its bodies may begin: only while the lease lasts by which this process has
+/// them. Any thread.
 class begin_gate {
 public:
   virtual ~begin_gate() = default;
-  /// Asked right before each body. Any thread. Never true again after it was false.
+  /// Asked right before each body, and when a run has entered its thread. Never true again after it
+  /// was false.
   virtual bool may_begin() noexcept = 0;
+  /// The error of something that did not begin, which is named.
+  virtual error not_begun(const std::string& what) const = 0;
 };
 
 /// Holds the actors of a run back between two messages. Any thread.
@@ -125,7 +134,7 @@ struct run_shared {
   std::shared_ptr<call_port> calls;    // takes the tasks that bodies start
   troupe::store* memory = nullptr;     // the runtime's store
   node_cache* cache = nullptr;
-  std::shared_ptr<begin_gate> lease; // asked before a body begins; null: it always may
+  std::shared_ptr<begin_gate> lease; // null: bodies may begin at any time
 
   // -- its place
   std::shared_ptr<run_shared> above; // the run that this run is part of; null for a root
@@ -180,6 +189,9 @@ struct run_shared {
   }
   /// Whether this run was given up, or one that it is part of.
   bool given_up() const noexcept;
+  /// The reason why the failure of a task does not count: its run was cancelled, or its lease is
+  /// over.
+  std::optional<error> why_no_failure_counts() const;
 
 private:
   const run_shared& root() const noexcept { return above ? above->root() : *this; }

@@ -191,6 +191,14 @@ bool run_shared::given_up() const noexcept {
   return stop.load(std::memory_order_relaxed) || control.cancelled() || (caller && caller->over());
 }
 
+std::optional<error> run_shared::why_no_failure_counts() const {
+  if (control.cancelled())
+    return error{errc::cancelled, "run: cancelled"};
+  if (lease && !lease->may_begin())
+    return lease->not_begun("run of thread `" + config.thread_id + '`');
+  return std::nullopt;
+}
+
 std::optional<value> run_shared::take_answer() {
   {
     std::lock_guard lock{mutex_};

@@ -40,7 +40,7 @@ KNOWS = {
     "server/auth": {"graph", "http", "persistence/crypt", "server/edge", "server/rules"},
     "server/rules": {"graph", "coordinator", "persistence/record", "server/edge", "server/runs"},
     "server/documents": {"graph", "persistence/"},
-    "server/runs": {"graph", "coordinator", "actors", "http", "server/documents", "server/edge", "server/rules"},
+    "server/runs": {"graph", "coordinator", "tasks", "actors", "http", "server/documents", "server/edge", "server/rules"},
     "server/reload": {"graph", "actors"},
     "server/protocol": {"graph", "coordinator", "agents", "server/rules", "server/runs"},
     "server/api": {"graph", "http", "agents", "server/"},

@@ -9,6 +9,7 @@
 #include "server/runs/document_changes.hpp"
 #include "server/runs/live_run.hpp"
 #include "server/runs/stored_events.hpp"
+#include "tasks/run_shared.hpp"
 
 #include <troupe/server/limits.hpp>
 
@@ -35,6 +36,27 @@ value cancellation_form(cancel_action asked) {
   return value::map({{"error", asked == cancel_action::rollback ? "UserRollback" : "UserInterrupt"},
                      {"message", std::string{to_string(asked)} + " requested"}});
 }
+
+// Open while this server has the lease under which the run began.
+class lease_gate : public begin_gate {
+public:
+  lease_gate(std::shared_ptr<const server_lease> lease, std::uint64_t term)
+    : lease_{std::move(lease)},
+      term_{term} {}
+  bool may_begin() noexcept override {
+    if (!lease_->is_held_in(term_))
+      is_over_ = true;
+    return !is_over_;
+  }
+  error not_begun(const std::string& what) const override {
+    return {errc::conflict, what + ": not started: the lease of its server is over"};
+  }
+
+private:
+  const std::shared_ptr<const server_lease> lease_;
+  const std::uint64_t term_;
+  std::atomic<bool> is_over_ = false;
+};
 
 error lost_record(const std::string& run_id) {
   return {errc::storage_failed, "run " + run_id + ": its record could not be stored"};
@@ -77,20 +99,26 @@ void run_service::carry_out(const std::shared_ptr<live_run>& hand) {
 // frozen since the commit of the begin does not take the thread from the run's next server.
 void run_service::start(const std::shared_ptr<live_run>& hand) {
   const auto& run = hand->run;
-  if (lease_ && run.owner != owner_id()) // it began under a lease that was lost meanwhile
-    abandon(*hand);
+  std::shared_ptr<begin_gate> gate;
+  if (lease_) {
+    auto term = lease_->current();
+    if (run.owner != term.id) // it began under a lease that was lost meanwhile
+      abandon(*hand);
+    gate = std::make_shared<lease_gate>(lease_, term.number);
+  }
   if (run.cancel != cancel_action::none)
     ask_to_end(*hand, run.cancel);
   if (hand->cancel != cancel_action::none)
     return end(hand, error{errc::cancelled, "run " + run.run_id + ": cancelled before it began"});
-  if (lease_ && (hand->is_abandoned || !lease_->is_held()))
-    throw error{errc::conflict, "run " + run.run_id + ": the lease of its server is over"};
+  if (gate && (hand->is_abandoned || !gate->may_begin()))
+    throw gate->not_begun("run " + run.run_id);
   hand->graph = graph_of(*hand);
   const auto& with = hand->graph;
   if (!with)
     throw error{errc::unknown_graph,
                 "run " + run.run_id + ": the server has no graph `" + run.graph_id + '`'};
   auto config = config_of(run);
+  control_hooks::set_gate(hand->control, std::move(gate));
   config.control = hand->control;
   const bool began_before = run.began_before() || hand->conflicts > 0;
   auto input = next_input(*with, run, began_before);

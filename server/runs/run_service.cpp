@@ -60,7 +60,7 @@ run_service::run_service(graph_set& graphs, std::shared_ptr<document_store> docu
   followed_ = std::make_unique<followed_threads>(
     documents_, follower_options{[this] { return owner_id(); }, options_.steady_now});
   watch_documents();
-  lease_ = std::make_unique<server_lease>(
+  lease_ = std::make_shared<server_lease>(
     documents_, lease_options{options_.server_id, options_.steady_now, options_.has_lease_thread},
     lease_callbacks{.lost = [this] { abandon_all(); },
                     .runs_may_be_free = [this] { sweep_soon(); }});

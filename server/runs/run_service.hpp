@@ -298,8 +298,8 @@ private:
 
   // Null unless the documents are shared.
   std::unique_ptr<followed_threads> followed_;
-  std::unique_ptr<server_lease> lease_;
-  work_queue work_; // its threads use all above
+  std::shared_ptr<server_lease> lease_; // the gates of runs keep it
+  work_queue work_;                     // its threads use all above
   std::vector<std::shared_ptr<void>> watches_;
 };
 

@@ -30,22 +30,31 @@ server_lease::~server_lease() {
   stop();
 }
 
-std::string server_lease::id() const {
+server_lease::term server_lease::current() const {
   std::lock_guard lock{mutex_};
-  return id_;
+  return {id_, term_};
 }
 
 bool server_lease::is_held() const {
   return options_.steady_now() - shown_at_ < lease_micros;
 }
 
+bool server_lease::is_held_in(std::uint64_t term) const noexcept {
+  bool is_held_now = is_held(); // first: a later term may be held
+  return is_held_now && term_ == term;
+}
+
 void server_lease::join_servers(const std::string& id) {
-  shown_at_ = options_.steady_now();
+  auto now = options_.steady_now();
   commit_all(*documents_,
              {change_to(document_kind::server, id, value::map({{"server_id", id}}), 0)});
   revision_ = 1;
-  std::lock_guard lock{mutex_};
-  id_ = id;
+  {
+    std::lock_guard lock{mutex_};
+    id_ = id;
+    ++term_;
+  }
+  shown_at_ = now;
 }
 
 void server_lease::look() {
@@ -105,6 +114,7 @@ void server_lease::bury_the_dead() {
 
 void server_lease::leave() {
   stop();
+  ++term_;
   auto gone = documents_->commit_and_wait({removal_of(document_kind::server, id())});
   if (!gone)
     log_warning("leave the servers of the database: " + gone.error().message());

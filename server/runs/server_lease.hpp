@@ -46,11 +46,19 @@ public:
   server_lease& operator=(const server_lease&) = delete;
   ~server_lease();
 
-  /// The owner of runs that this server begins. Thread: any.
-  std::string id() const;
+  /// A server that lost its lease has another one.
+  struct term {
+    std::string id; ///< the owner of runs that the server begins
+    std::uint64_t number = 0;
+  };
+  term current() const;
+  /// Of the current term. Thread: any.
+  std::string id() const { return current().id; }
   /// Whether no other server can have found this one dead yet: its last sign of life is younger
   /// than limits::server_lease. Thread: any.
   bool is_held() const;
+  /// The same, and the term is still that one. Thread: any.
+  bool is_held_in(std::uint64_t term) const noexcept;
   /// One sign of life and one look at the others, as the thread makes every
   /// limits::server_lease_renewal. Not at the same time as another one.
   void look();
@@ -74,6 +82,7 @@ private:
   int looks_ = 0;
 
   std::atomic<std::int64_t> shown_at_ = 0; // the last sign of life, before its commit
+  std::atomic<std::uint64_t> term_ = 0;    // changed before `shown_at_` is that of the next one
   mutable std::mutex mutex_;
   std::condition_variable stopped_;
   bool stops_ = false;

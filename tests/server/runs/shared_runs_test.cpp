@@ -126,6 +126,26 @@ BOOST_AUTO_TEST_CASE(a_server_that_was_frozen_before_a_run_s_first_step_does_not
   BOOST_TEST(stored(run)->owner == "b");
 }
 
+BOOST_AUTO_TEST_CASE(a_server_that_was_frozen_before_a_run_entered_its_thread_does_not_run_it) {
+  shared_server b{*this, "b"}, a{*this, "a"};
+  b.at->open();
+  a.checkpoints->before_entry = [&] {
+    notice_deaths(*this, b); // b takes the run up
+    auto next = b.create(free_input());
+    BOOST_TEST(b.end_of(next).output["n"] == value(122));
+  };
+  auto run = a.create(value::map({{"input", value::map({{"free", true}, {"n", 100}})}}));
+  auto here = a.ending(run);
+  a.settle();
+  BOOST_TEST(a.n_of(thread) == value(122)); // before it looks at its lease again
+  a.runs.look_at_servers();
+  BOOST_TEST((here.get().run.status == run_status::success));
+  BOOST_TEST(counts->of(thread, "first") == 2);
+  BOOST_TEST(stored(run)->owner == "b");
+  a.runs.drain(std::chrono::seconds{60});
+  BOOST_TEST(a.graphs.find("steps")->get_state({.thread_id = thread}).next.empty());
+}
+
 /// A server that has committed the begin of a thread's second run, and does not know it yet.
 struct a_begin_without_answer : shared_runs {
   a_begin_without_answer() {

@@ -144,6 +144,15 @@ public:
   result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
     return of_->delete_for_runs(run_ids);
   }
+  /// What a run asks for when it enters its thread.
+  result<std::uint64_t> thread_owner(const std::string& thread_id) override {
+    if (auto before = std::exchange(before_entry, nullptr))
+      before();
+    return of_->thread_owner(thread_id);
+  }
+
+  /// Called once, before a run enters its thread, as if the process were frozen there.
+  std::function<void()> before_entry;
 
 private:
   const std::shared_ptr<saver> of_;
@@ -252,7 +261,8 @@ struct shared_server {
   shared_server(shared_world& in, std::string name, std::size_t threads = 1)
     : world{in},
       documents{std::make_shared<process_documents>(in.open(), life)},
-      machine{{.saver = std::make_shared<process_saver>(in.checkpoints, life)}},
+      checkpoints{std::make_shared<process_saver>(in.checkpoints, life)},
+      machine{{.saver = checkpoints}},
       graphs{machine, {{"steps", two_steps(at, in.counts)}}},
       runs{graphs,
            documents,
@@ -298,6 +308,7 @@ struct shared_server {
   const std::shared_ptr<gate> at = std::make_shared<gate>();
   std::atomic<int> ends = 0;
   std::shared_ptr<process_documents> documents;
+  std::shared_ptr<process_saver> checkpoints;
   runtime machine;
   graph_set graphs;
   run_service runs;
