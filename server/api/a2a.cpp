@@ -12,6 +12,8 @@
 #include <troupe/uuid.hpp>
 
 #include <algorithm>
+#include <functional>
+#include <memory>
 #include <utility>
 
 namespace troupe::server {
@@ -164,6 +166,17 @@ value result_at_end(const rooms& with, const value& id, const a2a_task_id& task,
   return rpc_result(id, form_at_end(*stored, choice, with.runs.now()));
 }
 
+// A short callback for the end of a task. The answer to the request follows on a thread that may
+// read documents.
+std::function<void()> answering_at_end(const a2a_call& with, a2a_task_id task,
+                                       history_choice choice) {
+  auto answer = std::make_shared<rpc_answer>(with.call, with.to);
+  auto finish = [&rooms = with.with, answer, id = with.id, task = std::move(task), choice] {
+    answer->finish(to_plain_json(result_at_end(rooms, id, task, choice)));
+  };
+  return [&rooms = with.with, finish] { rooms.runs.later(finish); };
+}
+
 // The task that a message began, with this message alone.
 value submitted_task(const a2a_call& with, const run_record& run, const a2a_message& message) {
   a2a_task_id id{run.thread_id, run.run_id};
@@ -218,12 +231,8 @@ void send_message(const a2a_call& with) {
     return answer_rpc(with.call, with.to,
                       to_plain_json(rpc_result(with.id, submitted_task(with, run, message))));
   }
-  auto answer = std::make_shared<rpc_answer>(with.call, with.to);
-  auto at_end = [&rooms = with.with, answer, choice, id = with.id,
-                 task = a2a_task_id{run.thread_id, run.run_id}] {
-    answer->finish(to_plain_json(result_at_end(rooms, id, task, choice)));
-  };
-  events->begin({.event = {}, .end = [&rooms = with.with, at_end] { rooms.runs.later(at_end); }});
+  events->begin(
+    {.event = {}, .end = answering_at_end(with, a2a_task_id{run.thread_id, run.run_id}, choice)});
 }
 
 // ---- streams ----------------------------------------------------------------------------------
@@ -330,12 +339,8 @@ void cancel_task(const a2a_call& with) {
   if (is_over(task.run.status)
       || !runs.cancel(task.id.thread_id, task.id.run_id, cancel_action::interrupt))
     throw a2a_problem{a2a_code::not_cancelable, "Task is over: it cannot be canceled"};
-  auto answer = std::make_shared<rpc_answer>(with.call, with.to);
-  runs.when_ended(task.id.thread_id, task.id.run_id,
-                  [&rooms = with.with, answer, id = with.id, choice = choice_of(with, {}),
-                   task = task.id](const run_outcome&) {
-                    answer->finish(to_plain_json(result_at_end(rooms, id, task, choice)));
-                  });
+  auto at_end = answering_at_end(with, task.id, choice_of(with, {}));
+  runs.when_ended(task.id.thread_id, task.id.run_id, [at_end](const run_outcome&) { at_end(); });
 }
 
 void follow_task(const a2a_call& with) {

@@ -1,6 +1,7 @@
 // thread_protocol: commands and events of threads, which current React hooks speak.
 #include "graph/plain_json.hpp"
 #include "server/api/filtered_routes.hpp"
+#include "server/api/filtered_subscription.hpp"
 #include "server/api/rooms.hpp"
 #include "server/api/thread_stream.hpp"
 #include "server/edge/events.hpp"
@@ -8,6 +9,8 @@
 #include "server/protocol/thread_hub.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/state_forms.hpp"
+
+#include <troupe/server/limits.hpp>
 
 #include <set>
 
@@ -92,15 +95,18 @@ value input_respond(const rooms& with, const std::string& thread_id, const value
   auto given = params["responses"].is_list() ? params["responses"] : value::list({params});
   auto waiting = questions_of(with, thread_id);
   auto answers = value::map();
+  std::vector<std::string> others;
   for (const auto& one : given.items()) {
     if (!one["interrupt_id"].is_string())
       return failure(id, "invalid_argument", "input.respond requires an interrupt_id.");
     std::string question{one["interrupt_id"].as_string()};
-    // The run that asks may not have ended, so that its state lacks the question. The answer waits.
-    if (!waiting.contains(question) && !with.hubs->at(thread_id)->take_question(question))
-      return failure(id, "no_such_interrupt", "Unknown or already-consumed interrupt: " + question);
     answers = answers.with(question, one["response"]);
+    if (!waiting.contains(question))
+      others.push_back(std::move(question));
   }
+  // The run that asks may not have ended, so that its state lacks the question. The answer waits.
+  if (auto unknown = with.hubs->at(thread_id)->take_questions(others))
+    return failure(id, "no_such_interrupt", "Unknown or already-consumed interrupt: " + *unknown);
   auto thread = thread_at(with, thread_id).thread;
   auto command = value::map({{"resume", answers}});
   for (const char* member : {"update", "goto"})
@@ -227,9 +233,15 @@ void stream_events(const rooms& with, const api_call& call, const http_responder
     with.log("follow thread " + thread_id + ": " + e.message());
     return out->end(); // the database is lost: the client comes again
   }
-  held->hold(hub->subscribe(std::move(what), [out, follows](const numbered_event& event) {
+  auto take = [out, follows](const numbered_event& event) {
     out->event(event.event.method, event.json, std::to_string(event.seq));
-  }));
+  };
+  held->hold(subscribe_filtered(with, hub,
+                                {.thread_id = thread_id,
+                                 .filter = call.filter,
+                                 .what = std::move(what),
+                                 .take = std::move(take),
+                                 .refused = [out] { out->end(); }}));
 }
 
 // ---- the same over a WebSocket
@@ -254,7 +266,16 @@ struct socket_session {
     if (socket)
       socket->send(to_plain_json(what));
   }
+  bool may_subscribe() {
+    std::lock_guard lock{mutex};
+    return subscriptions.size() < limits::server_socket_subscriptions_max;
+  }
 };
+
+// The answer to a command that is beyond a limit of its socket.
+value refused_by_limit(const value& id, const std::string& too_many, std::string_view limit) {
+  return failure(id, "unknown_error", "429: " + too_many + " (" + std::string{limit} + ')');
+}
 
 // The command under the caller's filter; nullopt for one that was answered, since the caller may
 // not see the thread.
@@ -269,6 +290,42 @@ std::optional<value> allowed_command(socket_session& session, const value& comma
   return std::nullopt;
 }
 
+void subscribe(const std::shared_ptr<socket_session>& session, const value& id,
+               const value& params) {
+  if (!session->may_subscribe())
+    return session->say(refused_by_limit(id, "too many subscriptions of this socket",
+                                         "server_socket_subscriptions_max"));
+  try {
+    auto what = subscription_of(params);
+    auto name = new_id(session->with.runs.now());
+    auto hub = session->with.hubs->at(session->thread_id); // before the answer, as above
+    auto follows = session->with.hubs->follow(session->thread_id);
+    auto take = [weak = std::weak_ptr{session}, follows](const numbered_event& event) {
+      if (auto open = weak.lock()) {
+        std::lock_guard lock{open->mutex};
+        if (open->socket)
+          open->socket->send(event.json);
+      }
+    };
+    // A client may pause its subscriptions soon after a run's end: kept events follow at once.
+    auto begins = [&] {
+      session->say(success(id, value::map({{"subscription_id", name}, {"replayed_events", 0}}), 0));
+    };
+    auto reading = subscribe_filtered(session->with, hub,
+                                      {.thread_id = session->thread_id,
+                                       .filter = session->filter,
+                                       .what = std::move(what),
+                                       .take = std::move(take)},
+                                      begins);
+    std::lock_guard lock{session->mutex};
+    session->subscriptions[name] = std::move(reading);
+  } catch (const refusal& no) {
+    session->say(failure(id, "invalid_argument", no.detail()));
+  } catch (const error& why) {
+    session->say(failure_of_server(session->with, id, session->thread_id, why));
+  }
+}
+
 void hear(const std::shared_ptr<socket_session>& session, const std::string& text) {
   auto read = from_json(text, json_form::plain);
   if (!read)
@@ -277,33 +334,8 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
   if (!command)
     return;
   const auto& id = (*command)["id"];
-  if (id.is_int() && (*command)["method"] == value("subscription.subscribe")) {
-    try {
-      auto what = subscription_of((*command)["params"]);
-      auto name = new_id(session->with.runs.now());
-      auto hub = session->with.hubs->at(session->thread_id); // before the answer, as above
-      auto follows = session->with.hubs->follow(session->thread_id);
-      auto take = [weak = std::weak_ptr{session}, follows](const numbered_event& event) {
-        if (auto open = weak.lock()) {
-          std::lock_guard lock{open->mutex};
-          if (open->socket)
-            open->socket->send(event.json);
-        }
-      };
-      // A client may pause its subscriptions soon after a run's end: kept events follow at once.
-      auto reading = hub->subscribe(std::move(what), std::move(take), [&] {
-        session->say(
-          success(id, value::map({{"subscription_id", name}, {"replayed_events", 0}}), 0));
-      });
-      std::lock_guard lock{session->mutex};
-      session->subscriptions[name] = std::move(reading);
-    } catch (const refusal& no) {
-      session->say(failure(id, "invalid_argument", no.detail()));
-    } catch (const error& why) {
-      session->say(failure_of_server(session->with, id, session->thread_id, why));
-    }
-    return;
-  }
+  if (id.is_int() && (*command)["method"] == value("subscription.subscribe"))
+    return subscribe(session, id, (*command)["params"]);
   if (id.is_int() && (*command)["method"] == value("subscription.unsubscribe")) {
     const auto& name = (*command)["params"]["subscription_id"];
     std::shared_ptr<void> dropped;
@@ -357,8 +389,7 @@ void hear_later(const std::shared_ptr<socket_session>& session, std::string text
   }
   if (!exceeded.empty())
     return session->say(
-      failure(command_id(text), "unknown_error",
-              "429: too many commands of this socket wait (" + std::string{exceeded} + ')'));
+      refused_by_limit(command_id(text), "too many commands of this socket wait", exceeded));
   if (begins)
     hear_next(session);
 }

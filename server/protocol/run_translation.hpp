@@ -35,9 +35,14 @@ public:
   events began();
   events part(const stream_part& part);
   events ended(const run_outcome& outcome);
-  /// Whether the run asked this question, for the first caller alone.
-  bool take_question(const std::string& interrupt_id) {
-    return asked_.contains(interrupt_id) && taken_.insert(interrupt_id).second;
+  /// Whether the run asked this question, and it was not taken.
+  bool has_question(const std::string& interrupt_id) const {
+    return asked_.contains(interrupt_id) && !taken_.contains(interrupt_id);
+  }
+  /// Takes a question, if the run asked it.
+  void take_question(const std::string& interrupt_id) {
+    if (asked_.contains(interrupt_id))
+      taken_.insert(interrupt_id);
   }
   /// Takes all questions that the run asked. Whether one was left.
   bool take_questions() {

@@ -47,11 +47,21 @@ bool thread_hub::has_subscribers() const {
   return std::ranges::any_of(readers_, [](const auto& weak) { return !weak.expired(); });
 }
 
-bool thread_hub::take_question(const std::string& interrupt_id) {
+std::optional<std::string>
+thread_hub::take_questions(const std::vector<std::string>& interrupt_ids) {
   std::lock_guard lock{mutex_};
-  return std::ranges::any_of(runs_, [&](auto& run) {
-    return run.second.translation.take_question(interrupt_id);
-  });
+  auto is_asked = [this](const std::string& id) {
+    return std::ranges::any_of(runs_, [&id](const auto& run) {
+      return run.second.translation.has_question(id);
+    });
+  };
+  auto unknown = std::ranges::find_if_not(interrupt_ids, is_asked);
+  if (unknown != interrupt_ids.end())
+    return *unknown;
+  for (const auto& id : interrupt_ids)
+    for (auto& [run_id, run] : runs_)
+      run.translation.take_question(id);
+  return std::nullopt;
 }
 
 bool thread_hub::take_questions() {

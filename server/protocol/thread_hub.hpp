@@ -63,8 +63,9 @@ public:
   std::uint64_t last_seq() const;
   bool has_subscribers() const;
 
-  /// Whether a run that has not ended asked this question, for the first caller alone.
-  bool take_question(const std::string& interrupt_id);
+  /// Takes questions of runs that have not ended: all of them, or none. Returns the first one that
+  /// no run asked, or that an earlier call took.
+  std::optional<std::string> take_questions(const std::vector<std::string>& interrupt_ids);
   /// Takes all questions of a run that has not ended. Whether there was one.
   bool take_questions();
 

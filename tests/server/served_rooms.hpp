@@ -10,6 +10,7 @@
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/agents.hpp>
+#include <troupe/server/limits.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -180,6 +181,21 @@ private:
       bytes.remove_prefix(size + 2);
     }
   }
+};
+
+/// Holds all threads of a server's runs, which also hear commands, until it ends.
+class held_threads {
+public:
+  explicit held_threads(served_rooms& of) {
+    constexpr auto threads = static_cast<int>(limits::server_run_threads);
+    for (int i = 0; i < threads; ++i)
+      of.runs.later([at = at_] { at->pass(); });
+    at_->wait_for(threads);
+  }
+  ~held_threads() { at_->open(); }
+
+private:
+  const std::shared_ptr<gate> at_ = std::make_shared<gate>();
 };
 
 } // namespace troupe::server::test

@@ -314,6 +314,26 @@ BOOST_AUTO_TEST_CASE(a_socket_obeys_the_filter_at_each_command) {
   BOOST_TEST(open_socket(late, id, as_bob) == "404");
 }
 
+BOOST_AUTO_TEST_CASE(a_socket_that_awaits_a_thread_shows_it_to_its_owner_alone) {
+  agent_server server{owned_options()};
+  const std::string id = "7b0d7c9c-31a1-4f5f-8a38-0d5a2a3f2b15";
+  raw_client ann{server.port()}, bob{server.port()};
+  for (auto [client, who] : {std::pair{&ann, as_ann}, {&bob, as_bob}}) {
+    BOOST_TEST(open_socket(*client, id, who) == "101");
+    client->say(masked_text(
+      R"({"id":1,"method":"subscription.subscribe","params":{"channels":["lifecycle"]}})"));
+    client->hear(R"("id":1)");
+  }
+  auto run = ask(server, "POST", "/threads/" + id + "/runs/wait", as_ann,
+                 R"({"assistant_id":"adder","input":{"n":1},"if_not_exists":"create"})");
+  BOOST_TEST(run.status == 200);
+  BOOST_TEST(ann.hear("completed").find("running") != std::string::npos);
+  bob.say(masked_text(R"({"id":2,"method":"state.get","params":{}})"));
+  auto heard = bob.hear(R"("id":2)");
+  BOOST_TEST(heard.find("permission_denied") != std::string::npos);
+  BOOST_TEST(heard.find("lifecycle") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(commands_of_a_socket_are_answered_in_their_order) {
   agent_server server{owned_options()};
   const std::string id = "7b0d7c9c-31a1-4f5f-8a38-0d5a2a3f2b13";

@@ -59,6 +59,8 @@ inline constexpr std::size_t server_connections_max = 16'384; // at once; 503 ab
 // answered with an error.
 inline constexpr std::size_t server_socket_commands_max = 1024;
 inline constexpr std::size_t server_socket_commands_bytes_max = 32u << 20;
+// Subscriptions of a WebSocket at once; a further one is answered with an error.
+inline constexpr std::size_t server_socket_subscriptions_max = 1024;
 // Connections above server_connections_max that are answered at once; further ones wait.
 inline constexpr std::size_t server_turned_away_max = 64;
 // A peer whose system acknowledges nothing for so long is gone, and its streams with their bytes.

@@ -189,6 +189,35 @@ BOOST_AUTO_TEST_CASE(a_task_that_is_not_awaited_can_be_asked_for_followed_and_ca
   BOOST_TEST(again["error"]["code"] == value(-32002));
 }
 
+BOOST_AUTO_TEST_CASE(a_cancelled_task_is_read_by_the_threads_of_runs) {
+  served_rooms server;
+  auto options = server.logging();
+  options.handler_threads = 1; // its answers follow each other
+  router routes;
+  for (const auto& one : server.all_routes)
+    routes.add(one);
+  http_edge edge{options, std::move(routes)};
+  auto unawaited = value::map({{"blocking", false}});
+  auto running =
+    task_of(a2a(server, "message/send", said("wait").with("configuration", unawaited)));
+  server.at->wait_for(1);
+  auto context = value::map({{"contextId", running["contextId"]}});
+  auto pending =
+    task_of(a2a(server, "message/send", said("hi", context).with("configuration", unawaited)));
+  troupe::test::raw_client canceller{edge.port()};
+  {
+    held_threads held{server};
+    canceller.say(
+      server.text_of("POST", agent_path(), rpc_text("tasks/cancel", by_id(pending)), ""));
+    canceller.hear("HTTP/1.1 200");
+    troupe::test::raw_client next{edge.port()};
+    next.say(server.text_of("GET", "/ok", "", ""));
+    next.hear("HTTP/1.1 200");
+    BOOST_TEST(edge.load().streams == 1u); // the answer waits, though the run is over
+  }
+  canceller.hear(R"("state":"canceled")");
+}
+
 BOOST_AUTO_TEST_CASE(a_finished_task_is_followed_to_its_end_at_once) {
   served_rooms server;
   auto task = task_of(a2a(server, "message/send", said("hi")));

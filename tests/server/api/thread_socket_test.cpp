@@ -40,21 +40,6 @@ std::string command(int id, const char* method) {
   return masked_text(R"({"id":)" + std::to_string(id) + R"(,"method":")" + method + "\"}");
 }
 
-/// Holds all threads that hear commands, until it ends.
-class held_threads {
-public:
-  explicit held_threads(served_rooms& of) : at_{of.at} {
-    constexpr auto threads = static_cast<int>(limits::server_run_threads);
-    for (int i = 0; i < threads; ++i)
-      of.runs.later([at = at_] { at->pass(); });
-    at_->wait_for(threads);
-  }
-  ~held_threads() { at_->open(); }
-
-private:
-  const std::shared_ptr<gate> at_;
-};
-
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(server_thread_socket)
@@ -83,6 +68,32 @@ BOOST_AUTO_TEST_CASE(a_command_beyond_the_limit_is_refused_and_those_before_it_a
   socket.say(command(last + 2, "agent.getTree")); // there is room again
   auto heard = socket.hear(R"("id":)" + std::to_string(last + 2) + ',');
   BOOST_TEST(heard.find("429") == heard.npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_subscription_beyond_the_limit_is_refused_until_another_one_ends) {
+  served_rooms server;
+  thread_socket socket{server};
+  constexpr auto last = static_cast<int>(limits::server_socket_subscriptions_max);
+  auto answer = [&](int id, const std::string& method, const std::string& params) {
+    socket.say(masked_text(R"({"id":)" + std::to_string(id) + R"(,"method":"subscription.)" + method
+                           + R"(","params":{)" + params + "}}"));
+    auto heard = socket.hear(R"("type":")") + socket.hear("}");
+    return heard.substr(heard.find("{\""));
+  };
+  auto subscribe = [&](int id) { return answer(id, "subscribe", R"("channels":["values"])"); };
+  for (int n = 1; n < last; ++n)
+    subscribe(n);
+  auto newest = subscribe(last);
+  BOOST_TEST(newest.find("429") == newest.npos);
+  auto refused = from_json(subscribe(last + 1), json_form::plain).value();
+  BOOST_TEST(refused["error"] == value("unknown_error"));
+  BOOST_TEST(
+    refused["message"]
+    == value("429: too many subscriptions of this socket (server_socket_subscriptions_max)"));
+  auto name = newest.substr(newest.find(R"("subscription_id":)"));
+  answer(last + 2, "unsubscribe", name.substr(0, name.find_first_of(",}")));
+  auto again = subscribe(last + 3); // there is room again
+  BOOST_TEST(again.find("429") == again.npos);
 }
 
 BOOST_AUTO_TEST_CASE(commands_that_were_kept_are_heard_when_their_client_has_left) {

@@ -61,6 +61,30 @@ ids rest_of(const ids& all, std::size_t first) {
   return {all.begin() + static_cast<std::ptrdiff_t>(first), all.end()};
 }
 
+// A run of a thread, as its hub sees it, that asks questions and does not end.
+class asking_run {
+public:
+  explicit asking_run(const streamed_thread& of)
+    : hub_{of.server.with.hubs->at(of.path("").substr(std::string{"/threads/"}.size()))} {
+    observer_.began(run_);
+  }
+  void ask(const std::vector<value>& ids) {
+    auto questions = value::list();
+    for (const auto& id : ids)
+      questions = questions.append(value::map({{"id", id}, {"value", "sure?"}}));
+    run_event asks{++events_, "updates", {}};
+    asks.part = std::make_shared<const stream_part>(
+      stream_part{stream_mode::updates, {}, value::map({{"__interrupt__", questions}})});
+    observer_.event(run_, asks);
+  }
+
+private:
+  const std::shared_ptr<thread_hub> hub_;
+  const thread_observer observer_ = thread_hub::observer(hub_);
+  const run_record run_{.run_id = "r", .graph_id = "chat"};
+  std::uint64_t events_ = 0;
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(server_thread_stream)
@@ -143,14 +167,7 @@ BOOST_AUTO_TEST_CASE(of_a_lifecycle_its_events_alone_are_told_again) {
 
 BOOST_AUTO_TEST_CASE(an_answer_to_a_run_that_has_not_ended_resumes_it) {
   streamed_thread thread;
-  auto hub = thread.server.with.hubs->at(thread.path("").substr(std::string{"/threads/"}.size()));
-  auto observer = hub->observer(hub);
-  run_record asking{.run_id = "r", .graph_id = "chat"};
-  auto questions =
-    value::map({{"__interrupt__", value::list({value::map({{"id", "q"}, {"value", "sure?"}})})}});
-  run_event asks{1, "updates", {}};
-  asks.part = std::make_shared<const stream_part>(stream_part{stream_mode::updates, {}, questions});
-  observer.began(asking);
+  asking_run asking{thread};
   auto start = [&](const value& input) {
     auto params = value::map({{"assistant_id", "chat"}, {"input", input}});
     auto command = value::map({{"id", 1}, {"method", "run.start"}, {"params", params}});
@@ -161,11 +178,31 @@ BOOST_AUTO_TEST_CASE(an_answer_to_a_run_that_has_not_ended_resumes_it) {
   auto hello =
     value::map({{"messages", value::list({value::map({{"role", "user"}, {"content", "hi"}})})}});
   BOOST_TEST(start(hello)["input"] == hello); // nothing was asked yet
-  observer.event(asking, asks);
+  asking.ask({"q"});
   auto answer = start("yes");
   BOOST_TEST(answer["command"]["resume"] == value("yes"));
   BOOST_TEST(answer["input"].is_null());
   BOOST_TEST(start(hello)["input"] == hello); // it was answered
+}
+
+BOOST_AUTO_TEST_CASE(answers_that_are_refused_leave_their_questions_to_be_answered) {
+  streamed_thread thread;
+  thread.run("one");
+  asking_run asking{thread};
+  asking.ask({"p", "q"});
+  auto respond = [&](const std::vector<value>& responses) {
+    auto params = value::map({{"responses", value::list(responses)}});
+    auto command = value::map({{"id", 1}, {"method", "input.respond"}, {"params", params}});
+    return thread.server.post(thread.path("/commands"), command).json();
+  };
+  auto to = [](const char* id) { return value::map({{"interrupt_id", id}, {"response", "yes"}}); };
+  auto refused = respond({to("p"), to("q"), to("unknown")});
+  BOOST_TEST(refused["error"] == value("no_such_interrupt"));
+  BOOST_TEST(refused["message"] == value("Unknown or already-consumed interrupt: unknown"));
+  auto nameless = respond({to("p"), value::map({{"response", "yes"}})});
+  BOOST_TEST(nameless["error"] == value("invalid_argument"));
+  BOOST_TEST(respond({to("p"), to("q")})["type"] == value("success"));
+  BOOST_TEST(respond({to("p")})["error"] == value("no_such_interrupt"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

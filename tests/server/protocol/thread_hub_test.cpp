@@ -93,6 +93,25 @@ BOOST_AUTO_TEST_CASE(a_subscription_begins_before_its_kept_events) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(questions_of_a_run_are_taken_together_or_not_at_all) {
+  auto hub = std::make_shared<thread_hub>([] { return std::int64_t{0}; }, false);
+  auto to = thread_hub::observer(hub);
+  run_record asking{.run_id = "r", .graph_id = "g"};
+  auto question = [](const char* id) { return value::map({{"id", id}, {"value", "sure?"}}); };
+  auto data = value::map({{"__interrupt__", value::list({question("p"), question("q")})}});
+  run_event asks{1, "updates", {}};
+  asks.part = std::make_shared<const stream_part>(stream_part{stream_mode::updates, {}, data});
+  to.began(asking);
+  to.event(asking, asks);
+  auto refused = [&](const std::vector<std::string>& ids) {
+    return hub->take_questions(ids).value_or("");
+  };
+  BOOST_TEST(refused({"p", "x", "q", "y"}) == "x");
+  BOOST_TEST(refused({"p", "p"}) == ""); // nobody took it
+  BOOST_TEST(refused({"q", "p"}) == "p");
+  BOOST_TEST(refused({"q"}) == "");
+}
+
 BOOST_AUTO_TEST_CASE(a_hub_that_was_left_alone_gets_what_it_missed_and_nothing_twice) {
   shared_server a{*this, "a"}, b{*this, "b"};
   thread_hubs at_a{a.runs}, at_b{b.runs};
