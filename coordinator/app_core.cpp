@@ -148,7 +148,6 @@ app_core::app_core(runtime_core& runtime, const compiled_graph& graph)
   context->next_checkpoint_id = [&runtime](std::int64_t step, std::uint64_t above) {
     return runtime.next_checkpoint_id(step, above);
   };
-  context->timestamp = now_text;
   context_ = std::move(context);
   if (const auto& own = graph.plan()->options.checkpointer.saver()) {
     runtime.announce_to(*own);

@@ -7,6 +7,7 @@
 #include "actors/saver_actor.hpp"
 #include "actors/tell.hpp"
 #include "coordinator/pending_run.hpp"
+#include "coordinator/runtime_core.hpp"
 #include "tasks/execute_body.hpp"
 
 #include <caf/actor_system.hpp>
@@ -360,8 +361,8 @@ std::string run_actor::next_checkpoint_id(std::int64_t step) {
   return id;
 }
 
-std::string run_actor::timestamp() {
-  return group_->timestamp();
+void run_actor::timestamp(std::string& into) {
+  now_text(into);
 }
 
 std::chrono::nanoseconds run_actor::now() {

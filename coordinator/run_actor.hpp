@@ -49,7 +49,6 @@ struct group_context {
   services* shared = nullptr;
   std::shared_ptr<node_times> times;
   std::function<std::string(std::int64_t step, std::uint64_t above)> next_checkpoint_id;
-  std::function<std::string()> timestamp;
 };
 
 class run_actor : public caf::event_based_actor, private loop_host {
@@ -86,7 +85,7 @@ private:
   bool save(save_request& request, save_ack when, std::uint64_t ticket) override;
   void emit(stream_part part) override;
   std::string next_checkpoint_id(std::int64_t step) override;
-  std::string timestamp() override;
+  void timestamp(std::string& into) override;
   std::chrono::nanoseconds now() override;
   void step_opened(std::uint64_t epoch) override;
   void sibling_failed(std::uint64_t epoch) override;

@@ -63,9 +63,15 @@ std::shared_ptr<store> make_store(const runtime_options& options,
 
 } // namespace
 
-std::string now_text() {
+void now_text(std::string& out) {
   auto now = std::chrono::system_clock::now().time_since_epoch();
-  return timestamp_text(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+  timestamp_text(std::chrono::duration_cast<std::chrono::microseconds>(now).count(), out);
+}
+
+std::string now_text() {
+  std::string out;
+  now_text(out);
+  return out;
 }
 
 runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& options)

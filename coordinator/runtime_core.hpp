@@ -31,6 +31,7 @@ namespace troupe {
 
 /// The current time, as checkpoints store it.
 std::string now_text();
+void now_text(std::string& out);
 
 class background_pruner; // coordinator/background_pruner.hpp
 

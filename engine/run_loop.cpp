@@ -400,7 +400,7 @@ void run_loop::report(const step_slot& s) {
   if (wants(stream_mode::tasks))
     emit(stream_mode::tasks, part);
   if (wants(stream_mode::debug))
-    emit(stream_mode::debug, debug_part("task_result", at_.step, host_.timestamp(), part));
+    emit(stream_mode::debug, debug_part("task_result", at_.step, timestamp(), part));
 }
 
 void run_loop::close_step() {

@@ -67,7 +67,8 @@ public:
   virtual bool save(save_request& request, save_ack when, std::uint64_t ticket) = 0;
   virtual void emit(stream_part part) = 0;
   virtual std::string next_checkpoint_id(std::int64_t step) = 0;
-  virtual std::string timestamp() = 0;
+  /// The time as checkpoints have it.
+  virtual void timestamp(std::string& into) = 0;
   /// For joins with a time-out. Units: of a steady clock.
   virtual std::chrono::nanoseconds now() = 0;
   /// A step was opened: arm its deadline.
@@ -191,6 +192,7 @@ private:
   void release_parts();
   void note_shown();
   void emit_values();
+  std::string timestamp();
   void emit_checkpoint();
   bool shows_tasks() const { return wants(stream_mode::tasks) || wants(stream_mode::debug); }
   void emit_task_start(const step_slot& s);

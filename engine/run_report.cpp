@@ -42,6 +42,12 @@ void run_loop::emit_values() {
          progress_.last_shown ? progress_.last_shown->first : read_output(state_, shown_));
 }
 
+std::string run_loop::timestamp() {
+  std::string out;
+  host_.timestamp(out);
+  return out;
+}
+
 void run_loop::emit_checkpoint() {
   if (!stored_ || !(wants(stream_mode::checkpoints) || wants(stream_mode::debug)))
     return;
@@ -59,7 +65,7 @@ void run_loop::emit_checkpoint() {
   if (wants(stream_mode::checkpoints))
     emit(stream_mode::checkpoints, part);
   if (wants(stream_mode::debug))
-    emit(stream_mode::debug, debug_part("checkpoint", at_.step - 1, host_.timestamp(), part));
+    emit(stream_mode::debug, debug_part("checkpoint", at_.step - 1, timestamp(), part));
 }
 
 void run_loop::emit_task_start(const step_slot& s) {
@@ -79,7 +85,7 @@ void run_loop::emit_task_start(const step_slot& s) {
   if (wants(stream_mode::tasks))
     emit(stream_mode::tasks, part);
   if (wants(stream_mode::debug))
-    emit(stream_mode::debug, debug_part("task", at_.step, host_.timestamp(), part));
+    emit(stream_mode::debug, debug_part("task", at_.step, timestamp(), part));
 }
 
 // The writes of a task that did not run now.

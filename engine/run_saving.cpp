@@ -108,7 +108,7 @@ checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
     at_.metadata = deltas_.counted(at_.metadata);
   }
   out.checkpoint.id = at_.checkpoint_id;
-  out.checkpoint.ts = host_.timestamp();
+  host_.timestamp(out.checkpoint.ts);
   out.metadata = at_.metadata;
   return out;
 }
@@ -136,7 +136,7 @@ void run_loop::note_deltas() {
 void run_loop::put_stub(std::string id) {
   checkpoint_put stub;
   stub.checkpoint.id = at_.saved_id = id;
-  stub.checkpoint.ts = host_.timestamp();
+  host_.timestamp(stub.checkpoint.ts);
   stub.metadata = value::map({{"step", -2}});
   submit({here(std::move(id)), {}, std::move(stub)}, save_ack::accepted);
 }

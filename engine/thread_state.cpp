@@ -44,6 +44,11 @@ void load_seen(thread_state& state, const named<named<version>>& from) {
   }
 }
 
+void sort_channels(const graph_plan& plan, auto& channels) {
+  std::ranges::sort(channels, {},
+                    [&plan](channel_index c) -> std::string_view { return plan.channels[c].name; });
+}
+
 void refill_names(const graph_plan& plan, std::span<const channel_index> channels,
                   std::vector<std::string>& out) {
   refill<std::string> names{out, channels.size()};
@@ -51,7 +56,7 @@ void refill_names(const graph_plan& plan, std::span<const channel_index> channel
     set_name(names.next(), plan.channels[c].name);
 }
 
-// Entries that the last checkpoint had are mostly in order.
+// Those of the plan come in order.
 template <class T> void sort_by_name(named<T>& list) {
   auto less = [](const auto& a, const auto& b) { return a.first < b.first; };
   if (!std::is_sorted(list.begin(), list.end(), less))
@@ -61,13 +66,14 @@ template <class T> void sort_by_name(named<T>& list) {
 void take_versions(const thread_state& state, named<version>& out) {
   {
     refill_named<version> versions{out, state.versions.size() + state.foreign_versions.size()};
-    for (channel_index c = 0; c < state.versions.size(); ++c)
+    for (auto c : state.plan->channels_by_name())
       if (state.versions[c].number != 0)
         versions.add(state.plan->channels[c].name) = state.versions[c];
     for (const auto& [name, at] : state.foreign_versions)
       versions.add(name) = at;
   }
-  sort_by_name(out);
+  if (!state.foreign_versions.empty())
+    sort_by_name(out);
 }
 
 void take_seen(const thread_state& state, const plan_node& node, const node_seen& seen,
@@ -79,13 +85,10 @@ void take_seen(const thread_state& state, const plan_node& node, const node_seen
 }
 
 void take_marks(const thread_state& state, named<version>& out) {
-  {
-    refill_named<version> versions{out, state.versions.size()};
-    for (channel_index c = 0; c < state.versions.size(); ++c)
-      if ((*state.interrupt_seen)[c].number != 0)
-        versions.add(state.plan->channels[c].name) = (*state.interrupt_seen)[c];
-  }
-  sort_by_name(out);
+  refill_named<version> versions{out, state.versions.size()};
+  for (auto c : state.plan->channels_by_name())
+    if ((*state.interrupt_seen)[c].number != 0)
+      versions.add(state.plan->channels[c].name) = (*state.interrupt_seen)[c];
 }
 
 void take_all_seen(const thread_state& state, named<named<version>>& out) {
@@ -95,7 +98,7 @@ void take_all_seen(const thread_state& state, named<named<version>>& out) {
       seen.add(names::input).clear();
     if (state.interrupt_seen)
       take_marks(state, seen.add(names::interrupt));
-    for (node_index n = 0; n < state.seen.size(); ++n)
+    for (auto n : state.plan->nodes_by_name())
       if (state.seen[n].present)
         take_seen(state, state.plan->nodes[n], state.seen[n], seen.add(state.plan->nodes[n].name));
     for (const auto& [name, versions] : state.foreign_seen)
@@ -107,8 +110,7 @@ void take_all_seen(const thread_state& state, named<named<version>>& out) {
 void take_moved(thread_state& state, named<value>& values, std::vector<std::string>& new_versions) {
   auto& moved = state.moved;
   const auto& channels = state.plan->channels;
-  std::ranges::sort(moved, {},
-                    [&](channel_index c) -> std::string_view { return channels[c].name; });
+  sort_channels(*state.plan, moved);
   moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
   refill_names(*state.plan, moved, new_versions);
   refill_named<value> by_name{values, moved.size()};
@@ -210,8 +212,9 @@ void take_checkpoint(thread_state& state, const std::vector<channel_index>* upda
     return out.updated_channels.reset();
   if (!out.updated_channels)
     out.updated_channels.emplace();
-  refill_names(*state.plan, *updated, *out.updated_channels);
-  std::ranges::sort(*out.updated_channels);
+  boost::container::small_vector<channel_index, 16> sorted{updated->begin(), updated->end()};
+  sort_channels(*state.plan, sorted);
+  refill_names(*state.plan, {sorted.data(), sorted.size()}, *out.updated_channels);
 }
 
 value read_channels(const thread_state& state, std::span<const channel_index> keys) {

@@ -120,6 +120,9 @@ public:
   const plan_channel& channel(channel_index i) const { return channels[i]; }
   const plan_node& node(node_index i) const { return nodes[i]; }
 
+  const index_list& channels_by_name() const noexcept { return channels_by_name_; }
+  const index_list& nodes_by_name() const noexcept { return nodes_by_name_; }
+
   /// Keeps the declaration of a channel for as long as the plan.
   const channel_spec& own(channel_spec spec) { return specs_.emplace_front(std::move(spec)); }
 

@@ -1,6 +1,8 @@
 // Identities: XXH3-128 for tasks and interrupts, uuid5 for updates, uuid6 for checkpoints.
 #include "graph/task_id.hpp"
 
+#include "graph/uuid_text.hpp"
+
 #include <troupe/error.hpp>
 
 #include <boost/uuid/name_generator_sha1.hpp>
@@ -14,44 +16,6 @@
 
 namespace troupe {
 namespace {
-
-using uuid_bytes = std::array<unsigned char, 16>;
-
-// ---- text -----------------------------------------------------------------------------------
-
-struct hex_pairs {
-  char text[256][2];
-};
-
-constexpr hex_pairs pairs = [] {
-  constexpr char digits[] = "0123456789abcdef";
-  hex_pairs out{};
-  for (unsigned i = 0; i < 256; ++i) {
-    out.text[i][0] = digits[i >> 4];
-    out.text[i][1] = digits[i & 15];
-  }
-  return out;
-}();
-
-std::string hex_text(const uuid_bytes& bytes) {
-  std::string out(32, '\0');
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    std::memcpy(out.data() + 2 * i, pairs.text[bytes[i]], 2);
-  return out;
-}
-
-// The dashed form, 8-4-4-4-12.
-std::string uuid_text(const uuid_bytes& bytes) {
-  std::string out(36, '-');
-  auto* to = out.data();
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (i == 4 || i == 6 || i == 8 || i == 10)
-      ++to;
-    std::memcpy(to, pairs.text[bytes[i]], 2);
-    to += 2;
-  }
-  return out;
-}
 
 uuid_bytes big_endian(std::uint64_t high, std::uint64_t low) {
   uuid_bytes out{};
@@ -81,25 +45,10 @@ error no_uuid(std::string_view text) {
   return {errc::invalid_value, "make an id: not a UUID: " + std::string{text}};
 }
 
-// Parses the usual form, 8-4-4-4-12, without a branch per digit. False for any other form.
-bool parse_usual_uuid(std::string_view text, uuid_bytes& out) {
-  if (text.size() != 36)
-    return false;
-  constexpr std::uint8_t places[16] = {0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34};
-  unsigned seen = 0;
-  for (std::size_t i = 0; i < 16; ++i) {
-    auto high = hex_value(text[places[i]]), low = hex_value(text[places[i] + 1u]);
-    seen |= high | low;
-    out[i] = static_cast<unsigned char>(high << 4 | low);
-  }
-  return (seen & no_digit) == 0 && text[8] == '-' && text[13] == '-' && text[18] == '-'
-         && text[23] == '-';
-}
-
 // The 16 bytes of a UUID; the dashes may stand anywhere or be missing.
 uuid_bytes parse_uuid(std::string_view text) {
   uuid_bytes out{};
-  if (parse_usual_uuid(text, out))
+  if (parse_uuid_text(text, out))
     return out;
   out = {};
   std::size_t digits = 0;
@@ -301,7 +250,7 @@ std::string uuid4(std::uint64_t high, std::uint64_t low) {
 
 std::uint64_t id_ticks(std::string_view checkpoint_id) {
   uuid_bytes bytes{};
-  if (!parse_usual_uuid(checkpoint_id, bytes) || bytes[6] >> 4 != 6)
+  if (!parse_uuid_text(checkpoint_id, bytes) || bytes[6] >> 4 != 6)
     return 0;
   std::uint64_t high = 0;
   for (std::size_t i = 0; i < 8; ++i)

@@ -3,6 +3,7 @@
 
 #include "cluster/wire/wire_fields.hpp"
 #include "cluster/wire/wire_reader.hpp"
+#include "graph/uuid_text.hpp"
 #include "graph/cut_utf8.hpp"
 
 #include <troupe/limits.hpp>
@@ -105,11 +106,12 @@ private:
   }
   void put(const std::string& text, cut_text at) { put_text(cut_utf8(text, at.bytes_max)); }
   void put(const std::string& text, id_text at) {
-    auto id = uuid_in(text);
-    if (!id)
+    uuid_bytes id;
+    if (!parse_uuid_text(text, id))
       return put(text, at.bytes_max);
-    pack_.pack_bin(uuid_bytes);
-    pack_.pack_bin_body(reinterpret_cast<const char*>(id->data()), uuid_bytes);
+    pack_.pack_bin(static_cast<std::uint32_t>(id.size()));
+    pack_.pack_bin_body(reinterpret_cast<const char*>(id.data()),
+                        static_cast<std::uint32_t>(id.size()));
   }
   void put_text(std::string_view text) {
     pack_.pack_str(static_cast<std::uint32_t>(text.size()));
@@ -281,9 +283,9 @@ private:
     auto id = in_.blob();
     if (!id)
       return take(out, at.bytes_max);
-    if (id->size() != uuid_bytes)
+    if (id->size() != uuid_bytes{}.size())
       return fail(mismatch("neither the 16 bytes of an id nor a text"));
-    out = uuid_text(*id);
+    out = uuid_text(id->first<16>());
   }
 
   void take(bytes& out) {

@@ -41,40 +41,6 @@ inline constexpr cut_text cut_version{limits::graph_version_bytes_max};
 struct id_text {
   std::size_t bytes_max;
 };
-inline constexpr std::size_t uuid_bytes = 16, uuid_digits = 36;
-
-constexpr bool is_dash_before(std::size_t byte) {
-  return byte == 4 || byte == 6 || byte == 8 || byte == 10;
-}
-
-inline std::string uuid_text(std::span<const std::uint8_t> id) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string out;
-  out.reserve(uuid_digits);
-  for (std::size_t i = 0; i < id.size(); ++i) {
-    if (is_dash_before(i))
-      out += '-';
-    out += digits[id[i] >> 4U];
-    out += digits[id[i] & 0xfU];
-  }
-  return out;
-}
-
-/// The bytes of a UUID; nullopt when uuid_text() would write them in another way.
-inline std::optional<std::array<std::uint8_t, uuid_bytes>> uuid_in(std::string_view text) {
-  if (text.size() != uuid_digits)
-    return std::nullopt;
-  std::array<std::uint8_t, uuid_bytes> out{};
-  const char* at = text.data();
-  for (std::size_t i = 0; i < uuid_bytes; ++i, at += 2) {
-    at += is_dash_before(i) ? 1 : 0;
-    if (std::from_chars(at, at + 2, out[i], 16).ptr != at + 2)
-      return std::nullopt;
-  }
-  if (uuid_text(out) != text)
-    return std::nullopt;
-  return out;
-}
 
 /// M is Of or const Of, so that one function describes a message for writing and for reading.
 template <class M, class Of>

@@ -2,6 +2,7 @@
 // that never leaves its input.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,11 +11,14 @@ namespace troupe {
 
 /// Appends `n` in groups of seven bits, the lowest first; the top bit marks that more follow.
 inline void append_varint(std::string& out, std::uint64_t n) {
-  while (n >= 0x80) {
-    out.push_back(static_cast<char>(n | 0x80));
-    n >>= 7;
-  }
-  out.push_back(static_cast<char>(n));
+  if (n < 0x80) // usually
+    return out.push_back(static_cast<char>(n));
+  std::array<char, 10> bytes; // the longest number has 64 bits
+  std::size_t size = 0;
+  for (; n >= 0x80; n >>= 7)
+    bytes[size++] = static_cast<char>(n | 0x80);
+  bytes[size++] = static_cast<char>(n);
+  out.append(bytes.data(), size);
 }
 
 /// Appends a signed number as 0, -1, 1, -2 … → 0, 1, 2, 3 …
@@ -24,8 +28,10 @@ inline void append_signed(std::string& out, std::int64_t n) {
 
 /// Appends eight bytes, the lowest first.
 inline void append_fixed64(std::string& out, std::uint64_t n) {
-  for (int shift = 0; shift < 64; shift += 8)
-    out.push_back(static_cast<char>(n >> shift));
+  std::array<char, 8> bytes;
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes[i] = static_cast<char>(n >> (8 * i));
+  out.append(bytes.data(), bytes.size());
 }
 
 /// Appends a length and the bytes.

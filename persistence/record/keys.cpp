@@ -1,6 +1,8 @@
 // keys: making and reading keys. The only file that knows their layout.
 #include "persistence/record/keys.hpp"
 
+#include "graph/uuid_text.hpp"
+
 #define XXH_INLINE_ALL // needs no library
 #include <xxhash.h>
 
@@ -13,7 +15,6 @@ namespace troupe {
 namespace {
 
 constexpr unsigned char uuid_mark = 0xff;
-constexpr std::size_t uuid_text_size = 36;
 constexpr std::size_t namespace_in_key_max = 400;
 
 static_assert(limits::thread_id_bytes_max + 1 <= store_key::size_max);
@@ -22,56 +23,14 @@ static_assert(1 + 9 + 1 + 1 + limits::checkpoint_id_bytes_max + 1 + limits::task
               <= store_key::size_max);
 static_assert(1 + 9 + 1 + 1 + namespace_in_key_max <= store_key::size_max);
 
-// Where the two digits of each byte stand in a UUID's text.
-constexpr std::array<std::uint8_t, 16> uuid_places{0,  2,  4,  6,  9,  11, 14, 16,
-                                                   19, 21, 24, 26, 28, 30, 32, 34};
-
-constexpr std::uint8_t no_digit = 16;
-
-constexpr std::array<std::uint8_t, 256> digit_values = [] {
-  std::array<std::uint8_t, 256> out{};
-  out.fill(no_digit);
-  for (std::uint8_t i = 0; i < 16; ++i)
-    out[static_cast<unsigned char>("0123456789abcdef"[i])] = i;
-  return out;
-}();
-
-unsigned digit_value(char c) {
-  return digit_values[static_cast<unsigned char>(c)];
-}
-
-// Reads the 16 bytes of a UUID text that is written exactly as uuid_text writes it.
-bool parse_uuid(std::string_view text, std::array<char, 16>& out) {
-  if (text.size() != uuid_text_size || text[8] != '-' || text[13] != '-' || text[18] != '-'
-      || text[23] != '-')
-    return false;
-  unsigned seen = 0;
-  for (std::size_t i = 0; i < 16; ++i) {
-    auto high = digit_value(text[uuid_places[i]]), low = digit_value(text[uuid_places[i] + 1u]);
-    seen |= high | low;
-    out[i] = static_cast<char>(high << 4 | low);
-  }
-  return (seen & no_digit) == 0;
-}
-
-std::string uuid_text(std::string_view bytes) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  std::string text(uuid_text_size, '-');
-  for (std::size_t i = 0; i < uuid_places.size(); ++i) {
-    auto b = static_cast<unsigned char>(bytes[i]);
-    text[uuid_places[i]] = digits[b >> 4];
-    text[uuid_places[i] + 1u] = digits[b & 15];
-  }
-  return text;
-}
-
 // Appends the id's mark or length and its bytes to a key or a payload.
 template <class Out> void append_id_to(Out& out, std::string_view id) {
-  std::array<char, 16> uuid;
-  auto is_uuid = parse_uuid(id, uuid);
+  uuid_bytes uuid;
+  auto is_uuid = parse_uuid_text(id, uuid);
   auto head = static_cast<char>(is_uuid ? uuid_mark : id.size());
   out.append(std::string_view{&head, 1});
-  out.append(is_uuid ? std::string_view{uuid.data(), uuid.size()} : id);
+  out.append(is_uuid ? std::string_view{reinterpret_cast<const char*>(uuid.data()), uuid.size()}
+                     : id);
 }
 
 } // namespace
@@ -258,7 +217,10 @@ std::optional<std::string> take_id(std::string_view& rest) {
     return std::nullopt;
   auto bytes = rest.substr(1, size);
   rest.remove_prefix(size + 1);
-  return head == uuid_mark ? uuid_text(bytes) : std::string{bytes};
+  if (head != uuid_mark)
+    return std::string{bytes};
+  return uuid_text(std::span<const unsigned char, 16>{
+    reinterpret_cast<const unsigned char*>(bytes.data()), uuid_bytes{}.size()});
 }
 
 } // namespace troupe

@@ -18,5 +18,7 @@ inline constexpr std::int64_t timestamp_micros_max = 253'402'300'799'999'999; //
 /// Shape:  as above.
 /// Units:  `micros` between the two bounds.
 std::string timestamp_text(std::int64_t micros);
+/// The same in a text that is there.
+void timestamp_text(std::int64_t micros, std::string& out);
 
 } // namespace troupe

@@ -74,7 +74,7 @@ struct hand_host : loop_host {
     std::snprintf(text, sizeof text, "00000000-0000-6000-8000-%012d", ++ids);
     return text;
   }
-  std::string timestamp() override { return "2026-01-01T00:00:00.000000+00:00"; }
+  void timestamp(std::string& into) override { into = "2026-01-01T00:00:00.000000+00:00"; }
   std::chrono::nanoseconds now() override { return clock; }
   void step_opened(std::uint64_t epoch) override { epochs.push_back(epoch); }
   void sibling_failed(std::uint64_t) override {}
