@@ -44,7 +44,7 @@ void part_fan::remove(const reader_ptr& who) {
   brake();
 }
 
-std::deque<stream_part> part_fan::take_all(reader& who) {
+part_list part_fan::take_all(reader& who) {
   std::deque<reader::waiting_part> taken;
   {
     std::lock_guard lock{mutex_};
@@ -52,7 +52,7 @@ std::deque<stream_part> part_fan::take_all(reader& who) {
     who.kept_ = 0;
     brake();
   }
-  std::deque<stream_part> out;
+  part_list out;
   for (auto& [part, kept] : taken)
     out.push_back(std::move(part));
   return out;

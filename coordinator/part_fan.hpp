@@ -53,7 +53,7 @@ public:
   /// The reader left; its parts are dropped.
   void remove(const reader_ptr& who);
   /// All waiting parts.
-  std::deque<stream_part> take_all(reader& who);
+  part_list take_all(reader& who);
   /// Whether a part waits, or none will come any more.
   bool ready(const reader& who) const;
   /// Waits for ready().

@@ -7,7 +7,6 @@
 
 #include <troupe/run_stream.hpp>
 
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -60,7 +59,7 @@ public:
 private:
   std::shared_ptr<stream_front> front_;
   part_fan::reader_ptr who_;
-  std::deque<stream_part> batch_;
+  part_list batch_;
 };
 
 } // namespace troupe

@@ -10,7 +10,7 @@ namespace {
 constexpr std::size_t values_measured_max = 8192; // of a log, so that its end takes no long time
 
 // The parts that were not measured count as the others do.
-std::size_t bytes_of(const std::deque<stream_part>& parts) {
+std::size_t bytes_of(const part_list& parts) {
   std::size_t bytes = 0, measured = 0;
   auto looks = values_measured_max;
   for (; measured < parts.size() && looks != 0; ++measured)
@@ -63,7 +63,7 @@ bool thread_log::is_open() const {
   return runs_ > 0;
 }
 
-result<std::deque<stream_part>> thread_log::parts_after(std::uint64_t after) {
+result<part_list> thread_log::parts_after(std::uint64_t after) {
   std::unique_lock lock{mutex_};
   ++followers_;
   changed_.wait(lock, [&] { return runs_ == 0 || last_ > after; });
@@ -75,7 +75,7 @@ result<std::deque<stream_part>> thread_log::parts_after(std::uint64_t after) {
   if (after + 1 < first)
     return error{errc::missing_key, "follow a stream: the parts before number "
                                       + std::to_string(first) + " were discarded"};
-  return std::deque<stream_part>{parts_.begin() + static_cast<std::ptrdiff_t>(after + 1 - first),
+  return part_list{parts_.begin() + static_cast<std::ptrdiff_t>(after + 1 - first),
                                  parts_.end()};
 }
 

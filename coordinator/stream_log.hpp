@@ -8,9 +8,10 @@
 
 #include <troupe/runtime.hpp>
 
+#include <boost/container/deque.hpp>
+
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,9 @@
 #include <utility>
 
 namespace troupe {
+
+/// Parts in their order. An empty one has no memory, unlike std::deque.
+using part_list = boost::container::deque<stream_part>;
 
 using byte_counter = std::atomic<std::size_t>;
 
@@ -43,7 +47,7 @@ public:
 
   /// The parts after `after`. Waits for a part while a run is on; returns none at the end.
   /// Errors: missing_key when some of them were dropped.
-  result<std::deque<stream_part>> parts_after(std::uint64_t after);
+  result<part_list> parts_after(std::uint64_t after);
 
 private:
   void count(std::size_t bytes);
@@ -52,7 +56,7 @@ private:
   std::size_t bytes_ = 0; // of these in `all_`
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<stream_part> parts_;
+  part_list parts_;
   std::uint64_t last_ = 0; // number of the newest part
   int runs_ = 0;
   int followers_ = 0; // that wait for a part

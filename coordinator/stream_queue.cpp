@@ -10,14 +10,14 @@ namespace troupe {
 namespace {
 
 // Both by number.
-void add_in_order(std::deque<stream_part>& to, std::deque<stream_part>& from) {
+void add_in_order(part_list& to, part_list& from) {
   if (from.empty())
     return;
   if (to.empty()) {
     to.swap(from);
     return;
   }
-  std::deque<stream_part> out;
+  part_list out;
   std::merge(std::move_iterator{to.begin()}, std::move_iterator{to.end()},
              std::move_iterator{from.begin()}, std::move_iterator{from.end()},
              std::back_inserter(out),
@@ -54,7 +54,7 @@ void stream_queue::keep_in(std::shared_ptr<thread_log> log) {
   log_->open();
 }
 
-void stream_queue::push(std::unique_lock<std::mutex>& lock, std::deque<stream_part>& where,
+void stream_queue::push(std::unique_lock<std::mutex>& lock, part_list& where,
                         stream_part part) {
   if (log_)
     log_->append(part);
@@ -105,7 +105,7 @@ void stream_queue::emit_custom(stream_part part) {
 }
 
 // The deques are swapped, so that their memory is used again.
-void stream_queue::take_all(std::deque<stream_part>& into) {
+void stream_queue::take_all(part_list& into) {
   {
     std::lock_guard lock{mutex_};
     into.swap(parts_);

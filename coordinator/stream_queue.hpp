@@ -14,7 +14,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <mutex>
 #include <vector>
 
@@ -42,13 +41,13 @@ public:
 
   /// Moves all waiting parts into the empty `into`, in order; writers may continue. Thread: the
   /// reader's.
-  void take_all(std::deque<stream_part>& into);
+  void take_all(part_list& into);
   bool empty() const noexcept { return size_.load(std::memory_order_acquire) == 0; }
   /// The reader left.
   void close();
 
 private:
-  void push(std::unique_lock<std::mutex>& lock, std::deque<stream_part>& where, stream_part part);
+  void push(std::unique_lock<std::mutex>& lock, part_list& where, stream_part part);
   bool make_room(std::unique_lock<std::mutex>& lock);
 
   unsigned modes_ = 0;
@@ -59,9 +58,9 @@ private:
   lent_thread& reader_;
   std::mutex mutex_;
   std::condition_variable room_;
-  std::deque<stream_part> parts_;    // of the coordinator
-  std::deque<stream_part> streamed_; // of bodies; both are sorted by number
-  std::deque<stream_part> taken_;    // empty, with the memory of parts of bodies; the reader's
+  part_list parts_;    // of the coordinator
+  part_list streamed_; // of bodies; both are sorted by number
+  part_list taken_;    // empty, with the memory of parts of bodies; the reader's
   std::atomic<std::size_t> size_{0};
   std::uint64_t seq_ = 0;
   bool closed_ = false;

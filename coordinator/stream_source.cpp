@@ -76,7 +76,7 @@ result<std::optional<stream_part>> run_source::next() {
   while (true) {
     if (waiting_)
       await_turn();
-    if (batch_.empty() && queue_)
+    if (batch_.empty() && queue_ && !queue_->empty())
       queue_->take_all(batch_);
     if (!batch_.empty()) {
       auto part = std::move(batch_.front());

@@ -42,7 +42,7 @@ private:
   std::shared_ptr<stream_queue> queue_;
   std::shared_ptr<part_sink> sink_; // `queue_`, after the transforms
   std::shared_ptr<pending_run> completion_;
-  std::deque<stream_part> batch_;
+  part_list batch_;
   std::optional<error> failure_;
   std::optional<run_result> outcome_;
 };
@@ -68,7 +68,7 @@ public:
 private:
   std::shared_ptr<thread_log> log_; // null: the thread has no log
   std::uint64_t after_;
-  std::deque<stream_part> batch_;
+  part_list batch_;
 };
 
 /// Keeps the parts of a run that nothing reads while it runs.

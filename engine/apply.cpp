@@ -199,7 +199,7 @@ result<bool> step_apply::finish_one(channel_index c) {
   return changed;
 }
 
-result<std::vector<channel_index>> step_apply::finish(std::span<const channel_index> hurried) {
+result<std::span<const channel_index>> step_apply::finish(std::span<const channel_index> hurried) {
   const auto& plan = *state_.plan;
   empty_groups();
   for (auto c : hurried) {
@@ -229,7 +229,7 @@ result<std::vector<channel_index>> step_apply::finish(std::span<const channel_in
       state_.is_live[c] = 0;
     return gone;
   });
-  return std::move(updated_);
+  return std::span<const channel_index>{updated_};
 }
 
 result<std::vector<channel_index>> apply_here(thread_state& state,
@@ -250,9 +250,11 @@ result<std::vector<channel_index>> apply_here(thread_state& state,
   if (!bump)
     step.forget();
   auto updated = step.finish();
-  if (updated && unknown)
+  if (!updated)
+    return updated.error();
+  if (unknown)
     *unknown = step.unknown();
-  return updated;
+  return std::vector<channel_index>{updated->begin(), updated->end()};
 }
 
 } // namespace troupe

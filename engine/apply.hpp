@@ -46,9 +46,10 @@ public:
   /// For a preview: empties the channels that lose their value at the end of the step.
   void forget();
 
-  /// The channels that were updated and are available. `hurried`: joins whose time is up.
+  /// The channels that were updated and are available; they are valid until the next begin().
+  /// `hurried`: joins whose time is up.
   /// Errors: those of a channel_definition.
-  result<std::vector<channel_index>> finish(std::span<const channel_index> hurried = {});
+  result<std::span<const channel_index>> finish(std::span<const channel_index> hurried = {});
 
   /// Written channels that the graph does not have.
   const std::vector<std::string>& unknown() const noexcept { return unknown_; }

@@ -488,7 +488,9 @@ void run_loop::applied() {
   if (!updated)
     return refuse_step(updated.error());
   step_.before.reset();
-  at_.updated = std::move(*updated);
+  if (!at_.updated)
+    at_.updated.emplace();
+  at_.updated->assign(updated->begin(), updated->end());
   if (deltas_.active())
     note_deltas();
   bool wrote = std::any_of(step_.slots.begin(), step_.slots.end(), [this](const step_slot& s) {
@@ -501,7 +503,8 @@ void run_loop::applied() {
   if (show_values)
     emit_values();
   progress_.pending.clear();
-  shared_->forget_answer(); // it was for the questions of this step
+  if (progress_.first_step)
+    shared_->forget_answer(); // it was for the questions of this step
   progress_.answer_given = false;
   progress_.entry.replaying = false;
   put_checkpoint("loop", &*at_.updated);

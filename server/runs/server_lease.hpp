@@ -52,7 +52,7 @@ public:
     std::uint64_t number = 0;
   };
   term current() const;
-  /// Of the current term. Thread: any.
+  /// The id of the current term. Thread: any.
   std::string id() const { return current().id; }
   /// Whether no other server can have found this one dead yet: its last sign of life is younger
   /// than limits::server_lease. Thread: any.

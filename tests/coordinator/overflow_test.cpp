@@ -129,7 +129,7 @@ BOOST_AUTO_TEST_CASE(parts_that_wait_together_are_read_in_the_order_of_their_num
   };
   auto modes_read = [&queue] {
     std::vector<stream_mode> out;
-    std::deque<stream_part> taken;
+    part_list taken;
     queue.take_all(taken);
     for (const auto& part : taken)
       out.push_back(part.mode);

@@ -144,7 +144,7 @@ public:
   result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
     return of_->delete_for_runs(run_ids);
   }
-  /// What a run asks for when it enters its thread.
+  /// A run asks for it when it enters its thread.
   result<std::uint64_t> thread_owner(const std::string& thread_id) override {
     if (auto before = std::exchange(before_entry, nullptr))
       before();
