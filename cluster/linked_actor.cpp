@@ -50,7 +50,8 @@ void linked_actor::finish_turn() {
   while (!later_.empty())
     for (auto& job : std::exchange(later_, {}))
       job();
-  if (++turns_since_flush_ >= turns_together)
+  ++turns_since_flush_;
+  if (turns_since_flush_ >= turns_together || (mailbox().empty() && is_quiet()))
     flush();
   else if (turns_since_flush_ == 1)
     caf::event_based_actor::send(this, caf::flush_atom_v);
@@ -59,6 +60,12 @@ void linked_actor::finish_turn() {
 void linked_actor::flush() {
   turns_since_flush_ = 0;
   hub_.flush();
+  flushed_ = std::chrono::steady_clock::now();
+}
+
+// Whether turns come one at a time, so that nothing is likely to follow soon.
+bool linked_actor::is_quiet() const {
+  return std::chrono::steady_clock::now() - flushed_ > flushes_apart;
 }
 
 void linked_actor::look_soon() {

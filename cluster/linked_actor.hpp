@@ -11,6 +11,7 @@
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/event_based_actor.hpp>
 
+#include <chrono>
 #include <functional>
 #include <vector>
 
@@ -19,6 +20,8 @@ namespace troupe::cluster {
 /// Turns after which a busy actor flushes. Each frame costs more than a hundred bytes, but messages
 /// should not wait for thousands of turns.
 inline constexpr int turns_together = 64;
+/// A turn that comes after such a pause flushes at once, if no other turn waits.
+inline constexpr std::chrono::microseconds flushes_apart{20};
 
 /// Orders a look at processes, since a link broke a moment ago.
 struct look_at_peers {};
@@ -55,6 +58,7 @@ protected:
   link_hub hub_;
 
 private:
+  bool is_quiet() const;
   /// Looks whether processes have ended whose links broke.
   virtual void look_for_ended() = 0;
 
@@ -68,6 +72,7 @@ private:
   refusal_log lost_; // links
   look_pace looks_;
   int turns_since_flush_ = 0;
+  std::chrono::steady_clock::time_point flushed_{};
 };
 
 } // namespace troupe::cluster

@@ -63,6 +63,11 @@ bool thread_log::is_open() const {
   return runs_ > 0;
 }
 
+std::size_t thread_log::bytes() const {
+  std::lock_guard lock{mutex_};
+  return bytes_;
+}
+
 result<part_list> thread_log::parts_after(std::uint64_t after) {
   std::unique_lock lock{mutex_};
   ++followers_;
@@ -75,8 +80,7 @@ result<part_list> thread_log::parts_after(std::uint64_t after) {
   if (after + 1 < first)
     return error{errc::missing_key, "follow a stream: the parts before number "
                                       + std::to_string(first) + " were discarded"};
-  return part_list{parts_.begin() + static_cast<std::ptrdiff_t>(after + 1 - first),
-                                 parts_.end()};
+  return part_list{parts_.begin() + static_cast<std::ptrdiff_t>(after + 1 - first), parts_.end()};
 }
 
 std::shared_ptr<thread_log> stream_log::of(const std::string& thread_id) {
@@ -88,7 +92,7 @@ std::shared_ptr<thread_log> stream_log::of(const std::string& thread_id) {
     by_use_.erase(at->second.place);
   at->second.place = by_use_.insert(by_use_.end(), thread_id);
   auto out = at->second.log;
-  for (auto old = by_use_.begin(); keeps_too_much() && old != by_use_.end();) {
+  for (auto old = by_use_.begin(); keeps_too_much_beside(*out) && old != by_use_.end();) {
     auto entry = logs_.find(*old);
     if (entry->second.log == out || entry->second.log->is_open()) {
       ++old;
@@ -101,9 +105,9 @@ std::shared_ptr<thread_log> stream_log::of(const std::string& thread_id) {
   return out;
 }
 
-bool stream_log::keeps_too_much() const {
+bool stream_log::keeps_too_much_beside(const thread_log& next) const {
   return logs_.size() > limits::stream_log_threads_max
-         || bytes_->load(std::memory_order_relaxed) > limits::stream_log_bytes_max;
+         || bytes_->load(std::memory_order_relaxed) > limits::stream_log_bytes_max + next.bytes();
 }
 
 std::shared_ptr<thread_log> stream_log::find(const std::string& thread_id) {

@@ -42,6 +42,8 @@ public:
   void open();
   void close();
   bool is_open() const;
+  /// What it adds to the bytes of all logs without a run.
+  std::size_t bytes() const;
   /// The log was dropped: it no longer counts, also while a reader still holds it.
   void dropped();
 
@@ -74,7 +76,8 @@ private:
     std::shared_ptr<thread_log> log;
     std::list<std::string>::iterator place;
   };
-  bool keeps_too_much() const;
+  /// `next`: a log that will soon have a run.
+  bool keeps_too_much_beside(const thread_log& next) const;
 
   std::shared_ptr<byte_counter> bytes_ = std::make_shared<byte_counter>(0);
   std::mutex mutex_;

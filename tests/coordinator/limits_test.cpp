@@ -67,6 +67,25 @@ BOOST_AUTO_TEST_CASE(the_parts_of_ended_runs_are_dropped_by_their_bytes_the_olde
   BOOST_TEST((all.find("c") != nullptr));
 }
 
+BOOST_AUTO_TEST_CASE(a_log_above_the_bound_whose_thread_runs_again_drops_no_other) {
+  stream_log all;
+  auto run = [&all](const std::string& thread_id, std::size_t bytes) {
+    auto log = all.of(thread_id);
+    log->open();
+    stream_part part;
+    part.data = value(std::string(bytes, 'x'));
+    log->append(part);
+    log->close();
+  };
+  run("small", 1);
+  run("large", limits::stream_log_bytes_max + 1);
+  all.of("large");
+  BOOST_TEST((all.find("small") != nullptr));
+  all.of("next");
+  BOOST_TEST((all.find("small") == nullptr)); // the oldest first
+  BOOST_TEST((all.find("large") == nullptr));
+}
+
 BOOST_AUTO_TEST_CASE(the_parts_of_a_log_that_are_not_measured_count_as_the_others_do) {
   stream_log all;
   std::vector<value> items(1000, value(std::string(100, 'x')));
