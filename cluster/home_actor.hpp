@@ -32,8 +32,6 @@ struct answer_worker {
 struct clock_tick {};
 /// The home ends. Its workers get a refusal.
 struct say_goodbye {};
-/// The longest time that an ending home waits for its workers.
-inline constexpr std::chrono::milliseconds home_goodbye_max{300};
 
 class home_actor : public linked_actor, private dispatcher_host {
 public:

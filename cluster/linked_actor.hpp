@@ -23,6 +23,9 @@ inline constexpr int turns_together = 64;
 /// A turn that comes after such a pause flushes at once, if no other turn waits.
 inline constexpr std::chrono::microseconds flushes_apart{20};
 
+/// The longest time that a home or worker which ends waits until its peers have its messages.
+inline constexpr std::chrono::milliseconds goodbye_max{300};
+
 /// Orders a look at processes, since a link broke a moment ago.
 struct look_at_peers {};
 

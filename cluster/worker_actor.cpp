@@ -79,6 +79,7 @@ void worker_actor::tick() {
   });
   hub_.tick(std::chrono::steady_clock::now().time_since_epoch());
   setup_.guests->send_signs();
+  leave();
 }
 
 void worker_actor::look_for_ended() {
@@ -126,6 +127,10 @@ void worker_actor::link_restored(link_number link) {
 void worker_actor::run(link_orders errands) {
   for (auto& [link, what] : errands.messages)
     hub_.send(link, std::move(what));
+  if (errands.drained) {
+    leaves_by_ = lease_now() + goodbye_max;
+    return; // the links end with the process
+  }
   for (const auto& [home, why] : errands.over) // first, so that a link with a pause ends once
     if (auto link = links_.extract(home)) {
       auto pause = why.code() == errc::protocol_mismatch ? limits::link_retry_refused
@@ -134,8 +139,20 @@ void worker_actor::run(link_orders errands) {
     }
   for (auto link : errands.ended)
     later([this, link] { hub_.end(link); });
-  if (errands.drained)
-    later(setup_.drained);
+}
+
+// The process may end as soon as it knows that the worker has drained. The socket is closed then,
+// and a peer loses what it has not read.
+void worker_actor::leave() {
+  if (leaves_by_ && (hub_.is_quiet() || lease_now() >= *leaves_by_)) {
+    leaves_by_.reset();
+    setup_.drained();
+  }
+}
+
+void worker_actor::flush() {
+  linked_actor::flush();
+  leave();
 }
 
 } // namespace troupe::cluster

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct worker_setup {
   graph_shelf graphs;
   guest_tasks* guests = nullptr; // outlives the actor
   std::vector<endpoint> join;
-  std::function<void()> drained; // called once
+  /// Called once, when the homes have all messages, or goodbye_max later.
+  std::function<void()> drained;
 };
 
 class worker_actor : public linked_actor {
@@ -51,6 +53,8 @@ private:
   template <class F> void speak(F&& what) { run(admission_->speak(std::forward<F>(what))); }
   void run(link_orders errands);
   void tick();
+  void flush() override;
+  void leave();
   void look_for_ended() override;
 
   worker_setup setup_;
@@ -58,6 +62,7 @@ private:
   home_number last_home_ = 0;
   std::map<endpoint, home_number> joined_;
   std::unordered_map<home_number, link_number> links_;
+  std::optional<instant> leaves_by_; // it has drained, and its homes may not know it yet
 };
 
 } // namespace troupe::cluster

@@ -9,6 +9,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <unordered_map>
 
 namespace troupe {
 
@@ -109,11 +110,12 @@ public:
       return ok;
     std::scoped_lock lock{mutex_};
     refill<checkpoint_tuple> found{into, 0};
-    for (const auto& [thread_id, thread] : threads_)
-      if (thread_id == query.thread_id.value_or(thread_id))
-        for (const auto& [name, ns] : thread.namespaces)
-          if (name == query.checkpoint_ns.value_or(name))
-            list_namespace(query, thread_id, name, ns, found);
+    if (!query.thread_id) {
+      for (const auto* one : in_order())
+        list_thread(query, *one, found);
+    } else if (auto one = threads_.find(*query.thread_id); one != threads_.end()) {
+      list_thread(query, *one, found);
+    }
     return {};
   }
 
@@ -209,8 +211,8 @@ public:
   result<std::vector<owned_thread>> owners() override {
     std::scoped_lock lock{mutex_};
     std::vector<owned_thread> out;
-    for (const auto& [thread_id, thread] : threads_)
-      out.push_back({thread_id, thread.owner});
+    for (const auto* one : in_order())
+      out.push_back({one->first, one->second.owner});
     return out;
   }
 
@@ -233,8 +235,8 @@ public:
   result<std::vector<thread_info>> threads() override {
     std::scoped_lock lock{mutex_};
     std::vector<thread_info> infos;
-    for (const auto& [thread_id, thread] : threads_)
-      infos.push_back(describe(thread_id, thread));
+    for (const auto* one : in_order())
+      infos.push_back(describe(one->first, one->second));
     return infos;
   }
 
@@ -283,6 +285,24 @@ private:
       names_ = {};
   }
 
+  using threads_by_id = std::unordered_map<std::string, stored_thread>;
+
+  std::vector<const threads_by_id::value_type*> in_order() const {
+    std::vector<const threads_by_id::value_type*> out;
+    out.reserve(threads_.size());
+    for (const auto& one : threads_)
+      out.push_back(&one);
+    std::ranges::sort(out, {}, [](const auto* one) -> const std::string& { return one->first; });
+    return out;
+  }
+
+  void list_thread(const list_query& query, const threads_by_id::value_type& one,
+                   refill<checkpoint_tuple>& found) const {
+    for (const auto& [name, ns] : one.second.namespaces)
+      if (!query.checkpoint_ns || name == *query.checkpoint_ns)
+        list_namespace(query, one.first, name, ns, found);
+  }
+
   void list_namespace(const list_query& query, const std::string& thread_id,
                       const std::string& name, const memory_chain& chain,
                       refill<checkpoint_tuple>& found) const {
@@ -315,7 +335,7 @@ private:
 
   std::vector<std::weak_ptr<std::uint32_t>> marks_; // of runtimes that announced themselves
   std::mutex mutex_;
-  std::map<std::string, stored_thread> threads_;
+  threads_by_id threads_;
   name_table names_; // of channels and nodes, of all threads
 };
 
