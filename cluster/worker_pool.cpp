@@ -32,8 +32,7 @@ public:
   ~linked_workers() override {
     {
       caf::scoped_actor self{*links_.system, true};
-      self->request(home_, goodbye_max, say_goodbye{})
-        .receive([] {}, [](const caf::error&) {});
+      self->request(home_, goodbye_max, say_goodbye{}).receive([] {}, [](const caf::error&) {});
     }
     caf::anon_send_exit(home_, caf::exit_reason::user_shutdown);
     home_ = nullptr;

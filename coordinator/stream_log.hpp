@@ -42,7 +42,7 @@ public:
   void open();
   void close();
   bool is_open() const;
-  /// What it adds to the bytes of all logs without a run.
+  /// Its share of the bytes of all logs without a run.
   std::size_t bytes() const;
   /// The log was dropped: it no longer counts, also while a reader still holds it.
   void dropped();

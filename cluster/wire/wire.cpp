@@ -3,8 +3,8 @@
 
 #include "cluster/wire/wire_fields.hpp"
 #include "cluster/wire/wire_reader.hpp"
-#include "graph/uuid_text.hpp"
 #include "graph/cut_utf8.hpp"
+#include "graph/uuid_text.hpp"
 
 #include <troupe/limits.hpp>
 
