@@ -54,8 +54,7 @@ void stream_queue::keep_in(std::shared_ptr<thread_log> log) {
   log_->open();
 }
 
-void stream_queue::push(std::unique_lock<std::mutex>& lock, part_list& where,
-                        stream_part part) {
+void stream_queue::push(std::unique_lock<std::mutex>& lock, part_list& where, stream_part part) {
   if (log_)
     log_->append(part);
   else
