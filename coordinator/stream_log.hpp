@@ -8,10 +8,9 @@
 
 #include <troupe/runtime.hpp>
 
-#include <boost/container/deque.hpp>
-
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -21,8 +20,8 @@
 
 namespace troupe {
 
-/// Parts in their order. An empty one has no memory, unlike std::deque.
-using part_list = boost::container::deque<stream_part>;
+/// Parts in their order.
+using part_list = std::deque<stream_part>;
 
 using byte_counter = std::atomic<std::size_t>;
 
