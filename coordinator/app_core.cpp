@@ -186,11 +186,11 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
   request->shared->config = config;
   if (!config.recursion_limit)
     request->shared->config.recursion_limit = plan()->options.recursion_limit;
-  if (config.control)
-    request->shared->control = *config.control;
   auto& shared = *request->shared;
-  if (config.control)
+  if (config.control) {
+    shared.control = *config.control;
     shared.lease = control_hooks::gate(*config.control);
+  }
   shared.graphs = &runtime_;
   const auto& options = plan()->options;
   shared.memory = options.store ? options.store.get() : runtime_.store().get();

@@ -43,6 +43,7 @@ struct known_second {
   std::int64_t seconds = 0;
 
   std::string_view view() const { return {text.data(), text.size()}; }
+  bool is_there() const { return text[0] != '\0'; }
 };
 thread_local known_second last{};
 
@@ -81,7 +82,7 @@ std::string text_of(std::int64_t since_1970) {
 } // namespace
 
 std::optional<std::int64_t> timestamp_micros(std::string_view text) {
-  bool is_known = text.starts_with(last.view());
+  bool is_known = last.is_there() && text.starts_with(last.view());
   if (!has_pattern(text, is_known ? point : 0))
     return std::nullopt;
   if (!is_known) {
@@ -97,7 +98,7 @@ void timestamp_text(std::int64_t micros, std::string& out) {
   auto rest = micros % micros_a_second;
   rest += rest < 0 ? micros_a_second : 0;
   auto seconds = (micros - rest) / micros_a_second;
-  if (last.text[0] == '\0' || last.seconds != seconds)
+  if (!last.is_there() || last.seconds != seconds)
     note_second(text_of(seconds), seconds);
   out.assign(pattern);
   last.view().copy(out.data(), point);

@@ -11,6 +11,7 @@
 #include <boost/test/data/test_case.hpp>
 
 #include <random>
+#include <thread>
 
 namespace troupe {
 
@@ -259,6 +260,13 @@ BOOST_AUTO_TEST_CASE(names_keep_their_numbers_however_many_there_are) {
       BOOST_REQUIRE(names.number(all[i]) == i);
   for (auto i = all.size(); i-- > 0;)
     BOOST_REQUIRE(names.number(all[i]) == i);
+}
+
+// A thread that has not read or written a time yet knows no second.
+BOOST_AUTO_TEST_CASE(a_text_of_zero_bytes_is_no_timestamp) {
+  std::optional<std::int64_t> read;
+  std::thread{[&read] { read = timestamp_micros(std::string(20, '\0') + "123456+00:00"); }}.join();
+  BOOST_TEST(!read.has_value());
 }
 
 BOOST_AUTO_TEST_CASE(timestamps_are_numbers_only_when_they_read_back_exactly) {
