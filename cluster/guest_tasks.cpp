@@ -168,7 +168,8 @@ public:
   /// A free one for tasks of this node; null: make one.
   std::shared_ptr<seat> take_seat(const std::string& node) {
     std::lock_guard lock{mutex_};
-    auto found = std::ranges::find(free_, node, [](const auto& s) { return s->card->name; });
+    auto name_of = [](const auto& free) -> const std::string& { return free->card->name; };
+    auto found = std::ranges::find(free_, node, name_of);
     if (found == free_.end())
       return nullptr;
     std::swap(*found, free_.back());
