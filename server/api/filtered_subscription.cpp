@@ -1,7 +1,8 @@
 // filtered_subscription: a look at the thread, then its events.
 //
 // Invariants:
-//  - no event is taken before the thread was read and fits the filter.
+//  - with a filter, no event is taken before the thread was read and fits. A thread that is created
+//    under the id of a removed one is read again.
 //  - a thread is stored before the events of its runs. So events that came before a read without a
 //    thread are those of a removed one.
 //  - until the thread fits, a probe waits in the hub. The probe takes no event, and its first one
@@ -9,6 +10,7 @@
 #include "server/api/filtered_subscription.hpp"
 
 #include "server/auth/authorise.hpp"
+#include "server/rules/ids.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -32,8 +34,9 @@ public:
 private:
   enum class sight : std::uint8_t { missing, seen, hidden };
 
-  sight sight_of_thread() const;
+  sight sight_of_thread();
   void probe();
+  void look_later();
   void refuse();
 
   const std::shared_ptr<document_store> documents_;
@@ -49,18 +52,27 @@ void filtered_subscription::look(const std::function<void()>& begins) {
   std::lock_guard lock{mutex_};
   const auto so_far = hub_->last_seq(); // before the read
   const auto found = sight_of_thread();
-  if (found == sight::seen) {
-    reading_ = hub_->subscribe(std::move(one_.what), std::move(one_.take), begins);
-    return;
-  }
-  begins();
-  if (found == sight::hidden)
+  if (found == sight::hidden) {
+    begins();
     return refuse();
-  one_.what.since = std::max(one_.what.since, so_far);
-  probe();
+  }
+  if (found == sight::missing)
+    one_.what.since = std::max(one_.what.since, so_far);
+  if (one_.filter.is_null()) {
+    reading_ = hub_->subscribe(one_.what, {.take = one_.take}, begins);
+  } else if (found == sight::seen) {
+    auto replaced = [weak = weak_from_this()] {
+      if (auto self = weak.lock())
+        self->look_later();
+    };
+    reading_ = hub_->subscribe(one_.what, {.take = one_.take, .replaced = replaced}, begins);
+  } else {
+    begins();
+    probe();
+  }
 }
 
-filtered_subscription::sight filtered_subscription::sight_of_thread() const {
+filtered_subscription::sight filtered_subscription::sight_of_thread() {
   auto read = documents_->newest(document_kind::thread, one_.thread_id);
   if (!read) {
     log_("look at thread " + one_.thread_id + ": " + read.error().message());
@@ -69,20 +81,26 @@ filtered_subscription::sight filtered_subscription::sight_of_thread() const {
   const auto& thread = read.value();
   if (!thread)
     return sight::missing;
+  one_.what.thread_created_at = micros_of(thread_record::of(thread->body).created_at);
   return fits_filter(one_.filter, thread->body["metadata"]) ? sight::seen : sight::hidden;
 }
 
 void filtered_subscription::probe() {
-  auto ask = [&runs = runs_, weak = weak_from_this(),
-              asked = false](const numbered_event&) mutable {
+  auto ask = [weak = weak_from_this(), asked = false](const numbered_event&) mutable {
     if (std::exchange(asked, true))
       return;
-    runs.later([weak] { // the hub's callers may not read documents
-      if (auto self = weak.lock())
-        self->look();
-    });
+    if (auto self = weak.lock())
+      self->look_later();
   };
-  reading_ = hub_->subscribe(one_.what, std::move(ask));
+  reading_ = hub_->subscribe(one_.what, {.take = std::move(ask)});
+}
+
+// The hub's callers may not read documents.
+void filtered_subscription::look_later() {
+  runs_.later([weak = weak_from_this()] {
+    if (auto self = weak.lock())
+      self->look();
+  });
 }
 
 void filtered_subscription::refuse() {
@@ -96,8 +114,6 @@ void filtered_subscription::refuse() {
 std::shared_ptr<void> subscribe_filtered(const rooms& with, std::shared_ptr<thread_hub> hub,
                                          thread_subscriber one,
                                          const std::function<void()>& begins) {
-  if (one.filter.is_null())
-    return hub->subscribe(std::move(one.what), std::move(one.take), begins);
   auto out = std::make_shared<filtered_subscription>(with, std::move(hub), std::move(one));
   out->look(begins);
   return out;

@@ -24,7 +24,7 @@ struct thread_subscriber {
 /// As thread_hub::subscribe(), of a thread that fits the filter. A thread that is missing may come
 /// later: its events are taken from the first one on, unless the filter hides it. Events of a
 /// thread that was removed before are left out.
-/// Blocks: with a filter, on a read of a document.
+/// Blocks: on a read of a document.
 /// Thread: of `refused`: this one, or one of the runs' that may block.
 /// Errors: none: a read that fails is logged, and refuses.
 std::shared_ptr<void> subscribe_filtered(

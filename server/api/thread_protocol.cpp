@@ -79,20 +79,25 @@ value run_start(const rooms& with, const std::string& thread_id, const value& id
                           {"metadata", params["metadata"]},
                           {"multitask_strategy", params["multitaskStrategy"]}});
   // The run that asks may not have ended, so that its state lacks the question. The answer waits.
+  auto hub = with.hubs->at(thread_id);
+  auto answering = hub->answer();
   bool is_answer = !params["input"].is_null()
-                   && (!questions_of(with, thread_id).empty()
-                       || with.hubs->at(thread_id)->take_questions());
+                   && (!questions_of(with, thread_id).empty() || hub->has_question());
   if (is_answer)
     body = body.with("command", value::map({{"resume", params["input"]}}));
   else
     body = body.with("input", params["input"]);
   auto run = start_run(with, thread_id, body);
+  if (is_answer)
+    hub->take_questions();
   return success(id, value::map({{"run_id", run.run_id}}), 0);
 }
 
 value input_respond(const rooms& with, const std::string& thread_id, const value& id,
                     const value& params) {
   auto given = params["responses"].is_list() ? params["responses"] : value::list({params});
+  auto hub = with.hubs->at(thread_id);
+  auto answering = hub->answer();
   auto waiting = questions_of(with, thread_id);
   auto answers = value::map();
   std::vector<std::string> others;
@@ -105,8 +110,9 @@ value input_respond(const rooms& with, const std::string& thread_id, const value
       others.push_back(std::move(question));
   }
   // The run that asks may not have ended, so that its state lacks the question. The answer waits.
-  if (auto unknown = with.hubs->at(thread_id)->take_questions(others))
-    return failure(id, "no_such_interrupt", "Unknown or already-consumed interrupt: " + *unknown);
+  for (const auto& one : others)
+    if (hub->is_unasked(one))
+      return failure(id, "no_such_interrupt", "Unknown or already-consumed interrupt: " + one);
   auto thread = thread_at(with, thread_id).thread;
   auto command = value::map({{"resume", answers}});
   for (const char* member : {"update", "goto"})
@@ -117,7 +123,8 @@ value input_respond(const rooms& with, const std::string& thread_id, const value
                         {"command", command},
                         {"config", params["config"]},
                         {"metadata", params["metadata"]}}));
-  return success(id, value::map(), with.hubs->at(thread_id)->last_seq());
+  hub->take_questions(others);
+  return success(id, value::map(), hub->last_seq());
 }
 
 value state_get(const rooms& with, const std::string& thread_id, const value& id,

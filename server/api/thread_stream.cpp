@@ -7,10 +7,12 @@
 //  - a run that is read from its log is read to its end, and the observer's events of it are left
 //    out. So each event comes once, from one of the two.
 //  - events of the observer wait until the past is told.
+//  - the stream ends when a run begins on another thread, created under the id of the removed one.
 #include "server/api/thread_stream.hpp"
 
 #include "graph/plain_json.hpp"
 #include "server/edge/events.hpp"
+#include "server/rules/ids.hpp"
 #include "server/rules/thread_position.hpp"
 
 #include <algorithm>
@@ -25,7 +27,9 @@ namespace {
 
 class thread_stream : public std::enable_shared_from_this<thread_stream> {
 public:
-  explicit thread_stream(bool only_lifecycle) : only_lifecycle_{only_lifecycle} {}
+  thread_stream(const thread_record& thread, bool only_lifecycle)
+    : thread_created_at_{micros_of(thread.created_at)},
+      only_lifecycle_{only_lifecycle} {}
 
   /// Owns:   the connection holds this, and this its readings, until the peer leaves.
   void begin(const rooms& with, const std::string& thread_id,
@@ -54,7 +58,12 @@ private:
   void tell(const std::string& run_id, const run_event& event) const;
   void tell_end(const std::string& run_id);
 
+  bool is_of_this_thread(const run_record& run) const noexcept {
+    return run.thread_created_at == 0 || run.thread_created_at == thread_created_at_;
+  }
+
   std::optional<event_writer> out_; // there before anything is told
+  const std::int64_t thread_created_at_;
   const bool only_lifecycle_;
   std::optional<thread_position> after_; // constant after the begin
   std::mutex mutex_;
@@ -68,10 +77,16 @@ private:
 
 thread_observer thread_stream::observer() {
   auto weak = weak_from_this();
-  return {.began = {},
+  return {.began =
+            [weak](const run_record& run) {
+              auto self = weak.lock();
+              if (self && !self->is_of_this_thread(run))
+                self->now_or_later([](thread_stream& s) { s.out_->end(); });
+            },
           .event =
             [weak](const run_record& run, const run_event& event) {
-              if (auto self = weak.lock())
+              auto self = weak.lock();
+              if (self && self->is_of_this_thread(run))
                 self->now_or_later([run_id = run.run_id, event](thread_stream& s) {
                   if (!s.read_runs_.contains(run_id) && !s.had(run_id, event))
                     s.tell(run_id, event);
@@ -79,7 +94,8 @@ thread_observer thread_stream::observer() {
             },
           .ended =
             [weak](const run_outcome& outcome) {
-              if (auto self = weak.lock())
+              auto self = weak.lock();
+              if (self && self->is_of_this_thread(outcome.run))
                 self->now_or_later(
                   [run_id = outcome.run.run_id](thread_stream& s) { s.tell_end(run_id); });
             }};
@@ -196,7 +212,7 @@ void stream_thread(const rooms& with, const api_call& call, const http_responder
   const bool only_lifecycle = !modes.empty() && std::ranges::all_of(modes, [](const auto& mode) {
     return mode == "lifecycle";
   });
-  std::make_shared<thread_stream>(only_lifecycle)
+  std::make_shared<thread_stream>(thread, only_lifecycle)
     ->begin(with, thread.thread_id, thread_position_after(call.request.header("last-event-id")),
             to);
 }

@@ -44,12 +44,8 @@ public:
     if (asked_.contains(interrupt_id))
       taken_.insert(interrupt_id);
   }
-  /// Takes all questions that the run asked. Whether one was left.
-  bool take_questions() {
-    auto before = taken_.size();
-    taken_.insert(asked_.begin(), asked_.end());
-    return taken_.size() > before;
-  }
+  bool has_question() const noexcept { return taken_.size() < asked_.size(); }
+  void take_questions() { taken_ = asked_; }
 
 private:
   using place = std::vector<std::string>;

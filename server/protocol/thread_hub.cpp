@@ -10,6 +10,15 @@
 
 namespace troupe::server {
 
+namespace {
+
+// Whether a thread is known to have been created before another one of its id.
+bool is_older(std::int64_t created_at, std::int64_t other) noexcept {
+  return created_at != 0 && created_at < other;
+}
+
+} // namespace
+
 bool wants(const subscription& what, const protocol_event& event) {
   auto channel = channel_of(event);
   if (std::ranges::find(what.channels, channel) == what.channels.end())
@@ -23,15 +32,19 @@ bool wants(const subscription& what, const protocol_event& event) {
   });
 }
 
-std::shared_ptr<void> thread_hub::subscribe(subscription what,
-                                            std::function<void(const numbered_event&)> take,
+std::shared_ptr<void> thread_hub::subscribe(subscription what, thread_reader to,
                                             const std::function<void()>& begins) {
-  auto one = std::make_shared<reader>(reader{std::move(what), std::move(take)});
+  auto one = std::make_shared<reader>(reader{std::move(what), std::move(to)});
   std::lock_guard lock{mutex_};
+  begin_thread(one->what.thread_created_at);
   begins();
+  if (is_older(one->what.thread_created_at, thread_created_at_) && one->to.replaced) {
+    one->to.replaced();
+    return one;
+  }
   for (const auto& event : kept_)
     if (event.seq > one->what.since && wants(one->what, event.event))
-      one->take(event);
+      one->to.take(event);
   std::erase_if(readers_, [](const auto& weak) { return weak.expired(); });
   readers_.push_back(one);
   return one;
@@ -47,27 +60,50 @@ bool thread_hub::has_subscribers() const {
   return std::ranges::any_of(readers_, [](const auto& weak) { return !weak.expired(); });
 }
 
-std::optional<std::string>
-thread_hub::take_questions(const std::vector<std::string>& interrupt_ids) {
+bool thread_hub::is_unasked(const std::string& interrupt_id) const {
   std::lock_guard lock{mutex_};
-  auto is_asked = [this](const std::string& id) {
-    return std::ranges::any_of(runs_, [&id](const auto& run) {
-      return run.second.translation.has_question(id);
-    });
-  };
-  auto unknown = std::ranges::find_if_not(interrupt_ids, is_asked);
-  if (unknown != interrupt_ids.end())
-    return *unknown;
+  return std::ranges::none_of(runs_, [&interrupt_id](const auto& run) {
+    return run.second.translation.has_question(interrupt_id);
+  });
+}
+
+bool thread_hub::has_question() const {
+  std::lock_guard lock{mutex_};
+  return std::ranges::any_of(runs_,
+                             [](const auto& run) { return run.second.translation.has_question(); });
+}
+
+void thread_hub::take_questions(const std::vector<std::string>& interrupt_ids) {
+  std::lock_guard lock{mutex_};
   for (const auto& id : interrupt_ids)
     for (auto& [run_id, run] : runs_)
       run.translation.take_question(id);
-  return std::nullopt;
 }
 
-bool thread_hub::take_questions() {
+void thread_hub::take_questions() {
   std::lock_guard lock{mutex_};
-  return std::ranges::any_of(runs_,
-                             [](auto& run) { return run.second.translation.take_questions(); });
+  for (auto& [run_id, run] : runs_)
+    run.translation.take_questions();
+}
+
+// What was before is of a thread that was removed.
+void thread_hub::begin_thread(std::int64_t created_at) {
+  if (created_at <= thread_created_at_)
+    return;
+  auto before = std::exchange(thread_created_at_, created_at);
+  if (before == 0) // the first thread that is known; its events may have come already
+    return;
+  kept_.clear();
+  std::erase_if(runs_, [&](const auto& run) {
+    return is_older(run.second.thread_created_at, created_at);
+  });
+  std::erase_if(readers_, [&](const auto& weak) {
+    auto one = weak.lock();
+    if (!one || !one->to.replaced || !is_older(one->what.thread_created_at, created_at))
+      return !one;
+    one->to.replaced();
+    return true;
+  });
 }
 
 void thread_hub::add(seen_run& run, run_translation::events events) {
@@ -86,7 +122,7 @@ void thread_hub::add(seen_run& run, run_translation::events events) {
     numbered_event numbered{seq, std::move(event), to_plain_json(whole)};
     for (const auto& weak : readers_)
       if (auto one = weak.lock(); one && wants(one->what, numbered.event))
-        one->take(numbered);
+        one->to.take(numbered);
     if (kept_.size() == limits::server_thread_events_max)
       kept_.pop_front();
     kept_.push_back(std::move(numbered));
@@ -103,12 +139,14 @@ bool thread_hub::has_ended(const std::string& run_id) const {
 }
 
 void thread_hub::begin(const run_record& run) {
-  if (is_over(run.run_id))
+  if (is_over(run.run_id) || is_older(run.thread_created_at, thread_created_at_))
     return;
   auto [at, is_new] = runs_.try_emplace(run.run_id, seen_run{run_translation{run.graph_id}});
   if (!is_new)
     return;
+  begin_thread(run.thread_created_at);
   at->second.next_seq = static_cast<std::uint64_t>(run.begun_at);
+  at->second.thread_created_at = run.thread_created_at;
   add(at->second, at->second.translation.began());
 }
 

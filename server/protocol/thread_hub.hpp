@@ -21,11 +21,13 @@ namespace troupe::server {
 
 /// The wishes of a subscriber. Shape: `channels` names; unknown ones select nothing. `namespaces`:
 /// prefixes, empty for all. `depth`: the longest rest of a namespace after its prefix.
+/// `thread_created_at`: of the thread that is meant, as runs have it; 0 for any.
 struct subscription {
   std::vector<std::string> channels;
   std::vector<std::vector<std::string>> namespaces = {};
   std::optional<std::size_t> depth = std::nullopt;
   std::uint64_t since = 0;
+  std::int64_t thread_created_at = 0;
 };
 bool wants(const subscription& what, const protocol_event& event);
 
@@ -36,7 +38,16 @@ struct numbered_event {
   std::string json;
 };
 
-/// The last limits::server_thread_events_max events are kept.
+/// The takers of a subscription. Both are short, and call nothing of the hub.
+struct thread_reader {
+  std::function<void(const numbered_event&)> take;
+  /// Called once, before the first event of a newer thread than the one that is meant. The
+  /// subscription is over then. Empty: it goes on with the newer one.
+  std::function<void()> replaced = {};
+};
+
+/// The last limits::server_thread_events_max events are kept, of one thread: a thread that is
+/// created under the id of a removed one shows none of its events.
 /// Shape:  numbers go on from run to run. Among several servers, an event has the same number on
 ///         each: the microsecond in which its run began, plus its place in the run. A run has fewer
 ///         events than it takes microseconds, so the numbers of two runs are apart.
@@ -54,32 +65,38 @@ public:
   /// Whether the hub has seen the end of this run.
   bool has_ended(const std::string& run_id) const;
 
-  /// Calls `take` with the kept events that are wanted, then with each new one, until the returned
-  /// handle is dropped. `begins` is called before that; no subscriber gets an event between it and
-  /// the kept events. Both are short, and call nothing of the hub.
+  /// `to` takes the kept events that are wanted, then each new one, until the returned handle is
+  /// dropped. `begins` is called before that; no subscriber gets an event between it and the kept
+  /// events. It is short, and calls nothing of the hub.
   std::shared_ptr<void> subscribe(
-    subscription what, std::function<void(const numbered_event&)> take,
-    const std::function<void()>& begins = [] {});
+    subscription what, thread_reader to, const std::function<void()>& begins = [] {});
   std::uint64_t last_seq() const;
   bool has_subscribers() const;
 
-  /// Takes questions of runs that have not ended: all of them, or none. Returns the first one that
-  /// no run asked, or that an earlier call took.
-  std::optional<std::string> take_questions(const std::vector<std::string>& interrupt_ids);
-  /// Takes all questions of a run that has not ended. Whether there was one.
-  bool take_questions();
+  /// Hold it from the look at questions until the run that answers them is there, and they are
+  /// taken: so each question is answered once, and stays open when that run cannot begin.
+  std::unique_lock<std::mutex> answer() { return std::unique_lock{answers_}; }
+  /// Whether no run that has not ended asked this question, or somebody took it.
+  bool is_unasked(const std::string& interrupt_id) const;
+  /// Whether a run that has not ended has a question that nobody took.
+  bool has_question() const;
+  /// Takes questions of runs that have not ended; those that nobody asked are left out.
+  void take_questions(const std::vector<std::string>& interrupt_ids);
+  /// Takes all questions of runs that have not ended.
+  void take_questions();
 
   static thread_observer observer(std::weak_ptr<thread_hub> self);
 
 private:
   struct reader {
     subscription what;
-    std::function<void(const numbered_event&)> take;
+    thread_reader to;
   };
   struct seen_run {
     run_translation translation;
     std::uint64_t next_seq = 0;   // among several servers
     std::uint64_t last_event = 0; // of the run, that had a part
+    std::int64_t thread_created_at = 0;
   };
   /// Calls the member, or keeps the call until all fills have ended.
   template <class... What>
@@ -93,11 +110,14 @@ private:
   void begin(const run_record& run);
   void take(const run_record& run, const run_event& event);
   void end(const run_outcome& outcome);
+  void begin_thread(std::int64_t created_at);
   void add(seen_run& run, run_translation::events events);
 
   const std::function<std::int64_t()> now_;
   const bool is_one_of_several_;
+  std::mutex answers_; // taken before mutex_
   mutable std::mutex mutex_;
+  std::int64_t thread_created_at_ = 0; // of the thread that has the events; 0: not known
   std::uint64_t last_seq_ = 0;
   std::deque<numbered_event> kept_;
   std::vector<std::weak_ptr<reader>> readers_;

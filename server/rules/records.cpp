@@ -203,6 +203,7 @@ value run_record::body() const {
                                                   {"left", left},
                                                   {"cancel", to_string(cancel)},
                                                   {"begun_at", begun_at},
+                                                  {"thread_created_at", thread_created_at},
                                                   {"followed", followed},
                                                   {"error", error},
                                                   {"output", output}})}});
@@ -225,7 +226,8 @@ run_record run_record::of(const value& body) {
           .left = number_of(own["left"]),
           .cancel =
             named_in(cancel_action_names, text_of(own["cancel"])).value_or(cancel_action::none),
-          .begun_at = own["begun_at"].is_int() ? own["begun_at"].as_int() : 0,
+          .begun_at = number_of(own["begun_at"]),
+          .thread_created_at = number_of(own["thread_created_at"]),
           .followed = flag_of(own["followed"]),
           .error = own["error"],
           .output = own["output"]};

@@ -102,6 +102,7 @@ struct run_record {
   std::int64_t left = 0;                      ///< how often a server that stopped left it
   cancel_action cancel = cancel_action::none; ///< asked for while it runs
   std::int64_t begun_at = 0;                  ///< microseconds since 1970, of its first attempt
+  std::int64_t thread_created_at = 0;         ///< likewise; 0: not known. An id may come again
   bool followed = false;                      ///< a reader is on another server than the run
   value error = {};                           ///< {error, message}, when it failed
   value output = {};                          ///< of a stateless run that is over and was followed

@@ -127,6 +127,7 @@ void run_service::begin_in(thread_record& thread, run_record& run) {
   run.updated_at = time_text(time);
   if (run.begun_at == 0)
     run.begun_at = time;
+  run.thread_created_at = micros_of(thread.created_at);
   thread.running = run.run_id;
   thread.status = thread_status::busy;
   thread.updated_at = run.updated_at;

@@ -39,13 +39,17 @@ struct awaited_thread {
   awaited_thread() {
     with.log = [this](const std::string& line) { log += line + '\n'; };
   }
-  void store(const char* owner) const {
-    thread_record made{.thread_id = awaited_id, .metadata = owned_by(owner)};
+  void store(const char* owner, std::int64_t created_at = 1) const {
+    thread_record made{
+      .thread_id = awaited_id, .created_at = time_text(created_at), .metadata = owned_by(owner)};
     documents->commit_and_wait({{document_kind::thread, awaited_id, made.body()}}).value();
   }
   /// A run of a graph with this name, as the hub sees it.
-  void run(const char* name) const {
-    run_record one{.run_id = name, .status = run_status::success, .graph_id = name};
+  void run(const char* name, std::int64_t thread_created_at = 1) const {
+    run_record one{.run_id = name,
+                   .status = run_status::success,
+                   .graph_id = name,
+                   .thread_created_at = thread_created_at};
     observer.began(one);
     observer.ended({one});
   }
@@ -180,21 +184,48 @@ BOOST_FIXTURE_TEST_CASE(a_thread_that_is_there_is_shown_or_refused_at_once, awai
   BOOST_TEST(refused == 1);
 }
 
-BOOST_FIXTURE_TEST_CASE(without_a_filter_a_missing_thread_is_not_looked_for, awaited_thread) {
-  with.documents = std::make_shared<lost_documents>();
+BOOST_FIXTURE_TEST_CASE(a_thread_that_takes_the_place_of_a_removed_one_is_looked_at,
+                        awaited_thread) {
+  store("ann", 1);
+  subscribe(owned_by("ann"));
+  run("one", 1);
+  store("ann", 2);
+  run("two", 2);
+  settle();
+  store("bob", 3);
+  run("of bob", 3);
+  settle();
+  BOOST_TEST(heard == "begins running:one completed:one running:two completed:two ");
+  BOOST_TEST(refused == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(without_a_filter_a_missing_thread_is_shown_from_its_first_event_on,
+                        awaited_thread) {
+  run("removed", 1);
   subscribe({});
-  run("one");
+  run("one", 2); // nobody looks at the thread again
   BOOST_TEST(heard == "begins running:one completed:one ");
-  BOOST_TEST(log == "");
+}
+
+BOOST_FIXTURE_TEST_CASE(without_a_filter_a_new_thread_shows_no_events_of_a_removed_one,
+                        awaited_thread) {
+  run("removed", 1);
+  store("ann", 2);
+  subscribe({});
+  run("one", 2);
+  run("two", 3); // of the next one
+  BOOST_TEST(heard == "begins running:one completed:one running:two completed:two ");
 }
 
 BOOST_FIXTURE_TEST_CASE(a_thread_that_cannot_be_read_is_refused_and_logged, awaited_thread) {
   with.documents = std::make_shared<lost_documents>();
   run("one");
-  subscribe(owned_by("ann"));
-  BOOST_TEST(heard == "begins ");
-  BOOST_TEST(refused == 1);
-  BOOST_TEST(log == std::string{"look at thread "} + awaited_id + ": it is lost\n");
+  for (const auto& filter : {owned_by("ann"), value{}})
+    subscribe(filter);
+  BOOST_TEST(heard == "begins begins ");
+  BOOST_TEST(refused == 2);
+  const auto line = std::string{"look at thread "} + awaited_id + ": it is lost\n";
+  BOOST_TEST(log == line + line);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_subscription_that_was_dropped_takes_nothing, awaited_thread) {
@@ -228,6 +259,35 @@ BOOST_FIXTURE_TEST_CASE(a_stream_that_awaits_a_thread_shows_it_to_its_owner_alon
     ask("GET", "/ok");
   }
   BOOST_TEST(bob.hear_all().find("lifecycle") == std::string::npos);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_thread_shows_its_owner_nothing_of_a_removed_one, owned_rooms) {
+  const auto path = std::string{"/threads/"} + awaited_id;
+  const std::string as_ann = "x-user: ann\r\n", as_bob = "x-user: bob\r\n";
+  auto run = [&](const std::string& who, const char* graph) {
+    BOOST_TEST(
+      ask("POST", path + "/runs/wait",
+          R"({"input":{},"if_not_exists":"create","assistant_id":")" + std::string{graph} + "\"}",
+          who)
+        .status
+      == 200);
+  };
+  auto follow = [&](troupe::test::raw_client& client, const std::string& who) {
+    client.say(text_of("POST", path + "/stream/events", R"({"channels":["lifecycle"]})", who));
+    client.hear("\r\n\r\n");
+  };
+  troupe::test::raw_client ann{edge->port()}, bob{edge->port()};
+  follow(ann, as_ann);
+  run(as_ann, "plain");
+  ann.hear("completed");
+  BOOST_TEST(ask("DELETE", path, "", as_ann).status == 204);
+  BOOST_TEST(
+    ask("POST", "/threads", R"({"thread_id":")" + std::string{awaited_id} + "\"}", as_bob).status
+    == 200);
+  follow(bob, as_bob);
+  run(as_bob, "fail");
+  BOOST_TEST(bob.hear("failed").find("plain") == std::string::npos);
+  BOOST_TEST(ann.hear_all().find("fail") == std::string::npos); // her stream ends
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -165,13 +165,29 @@ BOOST_AUTO_TEST_CASE(of_a_lifecycle_its_events_alone_are_told_again) {
   BOOST_TEST(heard[1].ends_with(":end"));
 }
 
+BOOST_AUTO_TEST_CASE(a_stream_ends_before_a_thread_that_is_created_under_its_id) {
+  streamed_thread thread;
+  const auto path = thread.path("");
+  auto client = thread.follower();
+  thread.run("one");
+  ids_until_end(*client, 1);
+  BOOST_TEST(thread.server.ask("DELETE", path).status == 204);
+  auto made = value::map({{"thread_id", path.substr(std::string{"/threads/"}.size())}});
+  BOOST_TEST(thread.server.post("/threads", made).status == 200);
+  thread.run("two");
+  BOOST_TEST(client->hear_all().find("id: ") == std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_to_a_run_that_has_not_ended_resumes_it) {
   streamed_thread thread;
   asking_run asking{thread};
-  auto start = [&](const value& input) {
-    auto params = value::map({{"assistant_id", "chat"}, {"input", input}});
+  auto say = [&](const value& input, const char* assistant) {
+    auto params = value::map({{"assistant_id", assistant}, {"input", input}});
     auto command = value::map({{"id", 1}, {"method", "run.start"}, {"params", params}});
-    auto run = thread.server.post(thread.path("/commands"), command).json()["result"]["run_id"];
+    return thread.server.post(thread.path("/commands"), command).json();
+  };
+  auto start = [&](const value& input) {
+    auto run = say(input, "chat")["result"]["run_id"];
     auto path = thread.path("/runs/") + run.as<std::string>();
     return thread.server.ask("GET", path).json()["kwargs"];
   };
@@ -179,6 +195,7 @@ BOOST_AUTO_TEST_CASE(an_answer_to_a_run_that_has_not_ended_resumes_it) {
     value::map({{"messages", value::list({value::map({{"role", "user"}, {"content", "hi"}})})}});
   BOOST_TEST(start(hello)["input"] == hello); // nothing was asked yet
   asking.ask({"q"});
+  BOOST_TEST(say("yes", "unknown")["type"] == value("error")); // the question stays
   auto answer = start("yes");
   BOOST_TEST(answer["command"]["resume"] == value("yes"));
   BOOST_TEST(answer["input"].is_null());
@@ -190,8 +207,8 @@ BOOST_AUTO_TEST_CASE(answers_that_are_refused_leave_their_questions_to_be_answer
   thread.run("one");
   asking_run asking{thread};
   asking.ask({"p", "q"});
-  auto respond = [&](const std::vector<value>& responses) {
-    auto params = value::map({{"responses", value::list(responses)}});
+  auto respond = [&](const std::vector<value>& responses, const value& config = {}) {
+    auto params = value::map({{"responses", value::list(responses)}, {"config", config}});
     auto command = value::map({{"id", 1}, {"method", "input.respond"}, {"params", params}});
     return thread.server.post(thread.path("/commands"), command).json();
   };
@@ -201,6 +218,8 @@ BOOST_AUTO_TEST_CASE(answers_that_are_refused_leave_their_questions_to_be_answer
   BOOST_TEST(refused["message"] == value("Unknown or already-consumed interrupt: unknown"));
   auto nameless = respond({to("p"), value::map({{"response", "yes"}})});
   BOOST_TEST(nameless["error"] == value("invalid_argument"));
+  auto no_run = respond({to("p"), to("q")}, "not a map");
+  BOOST_TEST(no_run["message"].as<std::string>().starts_with("422: "), to_json(no_run));
   BOOST_TEST(respond({to("p"), to("q")})["type"] == value("success"));
   BOOST_TEST(respond({to("p")})["error"] == value("no_such_interrupt"));
 }

@@ -15,8 +15,9 @@ class hub_client {
 public:
   hub_client(thread_hubs& hubs, const std::string& thread)
     : follows_{hubs.follow(thread)},
-      subscribed_{hubs.at(thread)->subscribe({.channels = {"lifecycle", "values"}},
-                                             [this](const numbered_event& e) { add(e); })} {}
+      subscribed_{
+        hubs.at(thread)->subscribe({.channels = {"lifecycle", "values"}},
+                                   {.take = [this](const numbered_event& e) { add(e); }})} {}
 
   /// Its events, once it has seen the ends of so many runs.
   std::vector<std::string> until_end(int runs) {
@@ -87,13 +88,52 @@ BOOST_AUTO_TEST_CASE(a_subscription_begins_before_its_kept_events) {
   std::vector<std::string> heard;
   auto second = hubs.at(thread)->subscribe(
     {.channels = {"lifecycle"}},
-    [&](const numbered_event& e) { heard.emplace_back(e.event.data["event"].as_string()); },
+    {.take =
+       [&](const numbered_event& e) { heard.emplace_back(e.event.data["event"].as_string()); }},
     [&] { heard.emplace_back("begins"); });
   BOOST_TEST(heard == (std::vector<std::string>{"begins", "running", "completed"}),
              boost::test_tools::per_element());
 }
 
-BOOST_AUTO_TEST_CASE(questions_of_a_run_are_taken_together_or_not_at_all) {
+BOOST_AUTO_TEST_CASE(a_thread_under_the_id_of_a_removed_one_shows_none_of_its_events) {
+  auto hub = std::make_shared<thread_hub>([] { return std::int64_t{0}; }, false);
+  auto to = thread_hub::observer(hub);
+  auto begin = [&](const char* id, std::int64_t thread_created_at) {
+    run_record run{.run_id = id, .graph_id = id, .thread_created_at = thread_created_at};
+    to.began(run);
+    return [&to, run] { to.ended({run}); };
+  };
+  std::string heard[4];
+  auto subscribe = [&](std::string& into, std::int64_t thread_created_at, bool is_told = false) {
+    thread_reader reader{.take = [&into](const numbered_event& e) {
+      into += e.event.data["event"].as<std::string>() + ' '
+              + e.event.data["graph_name"].as<std::string>() + ", ";
+    }};
+    if (is_told)
+      reader.replaced = [&into] { into += "replaced"; };
+    return hub->subscribe({.channels = {"lifecycle"}, .thread_created_at = thread_created_at},
+                          std::move(reader));
+  };
+  begin("early", 0)(); // its thread is not known
+  begin("old", 10)();
+  auto end_of_old = begin("other old", 10);
+  auto any = subscribe(heard[0], 0);
+  auto old = subscribe(heard[1], 10, true);
+  BOOST_TEST(heard[1]
+             == "running early, completed early, running old, completed old, running other old, ");
+  auto fresh = subscribe(heard[2], 20);
+  BOOST_TEST(heard[2] == "");
+  end_of_old();
+  begin("late old", 10);
+  begin("new", 20)();
+  BOOST_TEST(heard[0].ends_with("running other old, running new, completed new, "));
+  BOOST_TEST(heard[1].ends_with("running other old, replaced"));
+  BOOST_TEST(heard[2] == "running new, completed new, ");
+  auto stale = subscribe(heard[3], 10, true);
+  BOOST_TEST(heard[3] == "replaced");
+}
+
+BOOST_AUTO_TEST_CASE(questions_of_a_run_are_taken_once) {
   auto hub = std::make_shared<thread_hub>([] { return std::int64_t{0}; }, false);
   auto to = thread_hub::observer(hub);
   run_record asking{.run_id = "r", .graph_id = "g"};
@@ -103,13 +143,14 @@ BOOST_AUTO_TEST_CASE(questions_of_a_run_are_taken_together_or_not_at_all) {
   asks.part = std::make_shared<const stream_part>(stream_part{stream_mode::updates, {}, data});
   to.began(asking);
   to.event(asking, asks);
-  auto refused = [&](const std::vector<std::string>& ids) {
-    return hub->take_questions(ids).value_or("");
-  };
-  BOOST_TEST(refused({"p", "x", "q", "y"}) == "x");
-  BOOST_TEST(refused({"p", "p"}) == ""); // nobody took it
-  BOOST_TEST(refused({"q", "p"}) == "p");
-  BOOST_TEST(refused({"q"}) == "");
+  BOOST_TEST(hub->is_unasked("x"));
+  BOOST_TEST(!hub->is_unasked("p"));
+  hub->take_questions({"p", "x"});
+  BOOST_TEST(hub->is_unasked("p"));
+  BOOST_TEST(hub->has_question());
+  hub->take_questions();
+  BOOST_TEST(hub->is_unasked("q"));
+  BOOST_TEST(!hub->has_question());
 }
 
 BOOST_AUTO_TEST_CASE(a_hub_that_was_left_alone_gets_what_it_missed_and_nothing_twice) {
