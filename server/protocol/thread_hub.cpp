@@ -86,7 +86,7 @@ void thread_hub::take_questions() {
     run.translation.take_questions();
 }
 
-// What was before is of a thread that was removed.
+// Events and runs from before are those of a removed thread.
 void thread_hub::begin_thread(std::int64_t created_at) {
   if (created_at <= thread_created_at_)
     return;
