@@ -168,6 +168,7 @@ private:
   // saving (run_saving.cpp)
   void keep_writes(const step_slot& s, const task_write_list& writes);
   bool closes_step() const;
+  bool joins_next(std::string_view source) const;
   void mark_answer_taken();
   checkpoint_ref here(std::string checkpoint_id) const {
     return {shared_->config.thread_id, shared_->ns, std::move(checkpoint_id)};
@@ -180,6 +181,9 @@ private:
   void put_stub(std::string id);
   void submit(save_request request, save_ack when);
   void submit_put(save_request request);
+  void submit_joined();
+  void save_failed(std::uint64_t ticket, const result<void>& how);
+  void note_owner(std::uint64_t ticket);
   void acknowledge(std::uint64_t ticket);
   bool puts_to_rest(const result<run_result>& how) const;
   void save_exit();

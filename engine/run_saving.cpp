@@ -32,6 +32,16 @@ bool run_loop::closes_step() const {
   return step_.unfinished == 1 && std::ranges::none_of(step_.slots, &step_slot::wants_handler);
 }
 
+// Whether nobody acts on an input's checkpoint before the next one is made. The step between them
+// is START's alone, which hands the input to its channels. It runs no code of the user's, unless a
+// function routes the input. An entrypoint has no such step.
+bool run_loop::joins_next(std::string_view source) const {
+  if (source != "input" || shared_->config.durability != durability::sync || plan().functional)
+    return false;
+  const auto& begun = plan().channels[plan().start].triggers;
+  return begun.size() == 1 && begun[0] == 0 && plan().nodes.front().routes.empty();
+}
+
 // A plain answer is stored until its step is over, and used once. The task that took it may be in a
 // nested graph, or store nothing itself. So the path of the stored answer records that it was
 // taken.
@@ -73,7 +83,9 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
       request.put->drops_older = drops_older(source);
       at_.saved_id = at_.checkpoint_id;
       bool sync = shared_->config.durability == durability::sync;
-      if (!sync && saving_.put_in_queue())
+      if (sync)
+        submit_joined();
+      if (joins_next(source) || (!sync && saving_.put_in_queue()))
         saving_.hold_put(std::move(request));
       else
         submit_put(std::move(request));
@@ -158,6 +170,15 @@ void run_loop::submit(save_request request, save_ack when) {
   acknowledge(ticket);
 }
 
+// Durability sync: a checkpoint that waited leaves right before the next one, for the same commit.
+void run_loop::submit_joined() {
+  auto put = saving_.take_put(true);
+  if (!put)
+    return;
+  submit(std::move(*put), save_ack::accepted);
+  saving_.joins_next();
+}
+
 // A checkpoint leaves for the saver.
 void run_loop::submit_put(save_request request) {
   bool sync = shared_->config.durability == durability::sync;
@@ -211,25 +232,46 @@ bool run_loop::may_go_on() const noexcept {
   return !stored_ || saving_.may_go_on(shared_->config.durability);
 }
 
-// A request is stored: the run owns the thread, and parts that waited for it leave.
-void run_loop::acknowledge(std::uint64_t ticket) {
+// The saver took a request: the run owns the thread.
+void run_loop::note_owner(std::uint64_t ticket) {
   if (saving_.owns_with(ticket))
     shared_->claim->held = true;
+}
+
+// A request is stored: parts that waited for it leave.
+void run_loop::acknowledge(std::uint64_t ticket) {
+  note_owner(ticket);
   crash_point("run.saved");
   saving_.acknowledge(ticket);
   release_parts();
   crash_point("run.reported");
 }
 
+// The run ends when its other requests are answered: one that is on its way may still be stored,
+// and the next run of the thread would take it for that of an intruder.
+void run_loop::save_failed(std::uint64_t ticket, const result<void>& how) {
+  if (how)
+    note_owner(ticket);
+  if (!saving_.has_failed()) {
+    progress_.outcome = how.error();
+    shared_->stop = true;
+    if (step_.running > 0)
+      host_.give_up_tasks();
+    ++epoch_;
+    if (!phase_.is(run_phase::ending))
+      phase_.enter(run_phase::ending);
+  }
+  if (saving_.answered_after_failure())
+    complete();
+}
+
 void run_loop::saved(std::uint64_t ticket, const result<void>& how) {
   if (phase_.is(run_phase::idle) || !saving_.is_waited_for(ticket))
     return;
-  if (!how) {
-    progress_.outcome = how.error();
-    shared_->stop = true;
-    ++epoch_;
-    return complete();
-  }
+  if (!how || saving_.has_failed())
+    return save_failed(ticket, how);
+  if (saving_.note_joined(ticket))
+    return note_owner(ticket); // durable with the next request
   acknowledge(ticket);
   if (auto put = saving_.take_put())
     submit_put(std::move(*put));

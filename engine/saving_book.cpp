@@ -7,6 +7,8 @@ void saving_book::begin() {
   unsaved.clear();
   acknowledged_ = last_put_ = first_ = last_;
   waiting_put_.reset();
+  joined_is_answered_ = false;
+  answers_awaited_.reset();
   claimed_by_.reset();
 }
 
@@ -15,6 +17,18 @@ bool saving_book::acknowledge(std::uint64_t ticket) noexcept {
     return false;
   acknowledged_ = ticket;
   return true;
+}
+
+bool saving_book::note_joined(std::uint64_t ticket) noexcept {
+  joined_is_answered_ = joined_is_answered_ || ticket == joined_;
+  return ticket == joined_;
+}
+
+bool saving_book::answered_after_failure() noexcept {
+  if (!answers_awaited_)
+    answers_awaited_ = last_ - acknowledged_
+                       - (joined_is_answered_ && is_waited_for(joined_) ? 1 : 0);
+  return --*answers_awaited_ == 0;
 }
 
 void saving_book::keep(checkpoint_put put) {

@@ -6,6 +6,7 @@
 //  order.
 //  - Unless durability is sync, at most one checkpoint is in the saver's queue; the next one waits
 //    here.
+//  - Durability sync: a checkpoint waits only for the next one, to share its commit.
 #pragma once
 
 #include <troupe/run_config.hpp>
@@ -50,7 +51,9 @@ public:
   bool used() const noexcept { return last_ > first_; }
 
   /// The ticket with which all that was recorded until now is stored.
-  std::uint64_t covering() const noexcept { return last_ + (unsaved.empty() ? 0 : 1); }
+  std::uint64_t covering() const noexcept {
+    return last_ + (waiting_put_ ? 1 : 0) + (unsaved.empty() ? 0 : 1);
+  }
   bool covers(std::uint64_t ticket) const noexcept { return ticket <= acknowledged_; }
 
   /// A checkpoint was handed over, with the last ticket.
@@ -64,6 +67,15 @@ public:
   bool put_waits() const noexcept { return waiting_put_.has_value(); }
   /// The checkpoint that waits, if the queue has room for it; `now`: in any case.
   std::optional<save_request> take_put(bool now = false);
+  /// The last request is durable with the one after it: its own answer acknowledges nothing.
+  void joins_next() noexcept { joined_ = last_; }
+  /// Notes the answer to a request that joined the next one. False: it is not such a one.
+  bool note_joined(std::uint64_t ticket) noexcept;
+
+  /// Notes the answer of a request that failed, then those of all others that were not
+  /// acknowledged. Whether all have answered. No request may follow.
+  bool answered_after_failure() noexcept;
+  bool has_failed() const noexcept { return answers_awaited_.has_value(); }
 
   /// Whether the step after this one may begin.
   bool may_go_on(durability how) const noexcept;
@@ -73,6 +85,9 @@ private:
   std::uint64_t acknowledged_ = 0;
   std::uint64_t first_ = 0;    // the last one of the run before
   std::uint64_t last_put_ = 0; // of the last checkpoint
+  std::uint64_t joined_ = 0;   // of the last request that is durable with the next one
+  bool joined_is_answered_ = false;
+  std::optional<std::uint64_t> answers_awaited_; // once a request has failed
   std::optional<save_request> waiting_put_;
   checkpoint_put spare_; // without values
   std::optional<std::uint64_t> claimed_by_;

@@ -28,7 +28,14 @@ public:
     checkpoints_ += next.request.put.has_value();
     forwarding_saver::submit(std::move(next.request), next.when, std::move(next.done));
   }
+  /// Refuses the newest one, before those that were submitted earlier are answered.
+  void refuse_newest() {
+    auto newest = std::move(held_.back());
+    held_.pop_back();
+    newest.done(error{errc::storage_full, "injected"});
+  }
   bool holds_something() const { return !held_.empty(); }
+  std::size_t requests_held() const { return held_.size(); }
   std::ptrdiff_t checkpoints_held() const {
     return std::ranges::count_if(held_, [](const order& o) { return o.request.put.has_value(); });
   }
@@ -44,6 +51,16 @@ private:
   std::deque<order> held_;
   std::int64_t checkpoints_ = 0;
 };
+
+/// A step of two nodes: the one that ends first has a request of its own.
+compiled_graph two_at_once() {
+  state_graph<> g{{{"n", sum}}};
+  for (const char* name : {"a", "b"}) {
+    g.add_node(name, [] { return state_update{{"n", 1}}; });
+    g.add_edge(START, name);
+  }
+  return g.compile();
+}
 
 compiled_graph counting_to(std::int64_t end, std::int64_t& executed) {
   state_graph<> g{{{"n", sum}}};
@@ -131,12 +148,47 @@ BOOST_AUTO_TEST_CASE(with_sync_no_step_begins_before_the_one_before_it_is_saved)
     auto app = rt.load(counting_to(steps, executed));
     auto run = app.start(
       {{"n", 0}}, {.thread_id = "t", .durability = durability::sync, .recursion_limit = 2 * steps});
+    sched.run();
+    BOOST_REQUIRE(saver->checkpoints_held() == 2); // the input's and START's share a commit
+    BOOST_TEST(executed == 0);
+    saver->let_one_through();
     for (sched.run(); !run.ready(); sched.run()) {
       BOOST_REQUIRE(saver->checkpoints_held() == 1);
       BOOST_REQUIRE(executed - saver->steps_stored() <= 1);
       saver->let_one_through();
     }
     BOOST_TEST(saver->steps_stored() == steps);
+    sched.inline_all_enqueues();
+  }
+}
+
+// Else the next run would find the first one's late request, and take it for that of an intruder.
+BOOST_AUTO_TEST_CASE(a_run_whose_save_fails_ends_when_the_saver_has_answered_all_others) {
+  for (auto how : {durability::async, durability::sync}) {
+    auto saver = std::make_shared<holding_saver>(make_memory_saver());
+    runtime rt{sys, {.saver = saver}};
+    auto app = rt.load(two_at_once());
+    const run_config config{.thread_id = "t", .durability = how};
+    auto run = app.start({{"n", 0}}, config);
+    sched.run();
+    if (how == durability::async) { // START's checkpoint, and the writes of a node
+      saver->let_one_through();
+      sched.run();
+    }
+    BOOST_REQUIRE(saver->requests_held() == 2);
+    saver->refuse_newest();
+    sched.run();
+    BOOST_TEST(!run.ready());
+    saver->let_one_through();
+    sched.run();
+    BOOST_REQUIRE(run.ready());
+    BOOST_TEST((run.get().error().code() == errc::storage_full));
+    auto next = app.start({{"n", 0}}, config);
+    for (sched.run(); saver->holds_something(); sched.run())
+      saver->let_one_through();
+    BOOST_REQUIRE(next.ready());
+    auto answer = next.get();
+    BOOST_REQUIRE_MESSAGE(answer.has_value(), answer.error().message());
     sched.inline_all_enqueues();
   }
 }

@@ -58,6 +58,52 @@ BOOST_AUTO_TEST_CASE(one_checkpoint_is_in_the_queue_and_the_next_one_waits) {
   BOOST_TEST(!book.take_put().has_value());
 }
 
+BOOST_AUTO_TEST_CASE(a_request_that_joins_the_next_one_is_covered_by_its_ticket) {
+  saving_book book;
+  book.begin();
+  book.hold_put(request_of("input"));
+  BOOST_TEST(book.may_go_on(durability::sync)); // nothing is in the queue
+  auto covering = book.covering();
+  BOOST_TEST(book.take_put(true).has_value());
+  auto first = book.next_ticket();
+  book.joins_next();
+  BOOST_TEST(covering == first);
+  auto second = book.next_ticket();
+  BOOST_TEST(book.note_joined(first));
+  BOOST_TEST(!book.note_joined(second));
+  BOOST_TEST(!book.may_go_on(durability::sync));
+  BOOST_TEST(book.acknowledge(second));
+  BOOST_TEST(book.covers(first));
+  BOOST_TEST(book.may_go_on(durability::sync));
+}
+
+BOOST_AUTO_TEST_CASE(after_a_failure_each_other_request_has_to_be_answered) {
+  saving_book book;
+  for (bool joined_first : {true, false}) {
+    book.begin();
+    auto joined = book.next_ticket();
+    book.joins_next();
+    book.next_ticket();
+    BOOST_TEST(!book.has_failed());
+    if (joined_first)
+      book.note_joined(joined);
+    BOOST_TEST(book.answered_after_failure() == joined_first);
+    BOOST_TEST(book.has_failed());
+    if (!joined_first)
+      BOOST_TEST(book.answered_after_failure());
+  }
+  book.begin();
+  auto joined = book.next_ticket();
+  book.joins_next();
+  auto second = book.next_ticket();
+  book.note_joined(joined);
+  book.acknowledge(second);
+  book.next_ticket();
+  book.next_ticket();
+  BOOST_TEST(!book.answered_after_failure());
+  BOOST_TEST(book.answered_after_failure());
+}
+
 BOOST_AUTO_TEST_CASE(at_the_end_a_checkpoint_leaves_whatever_is_in_the_queue) {
   saving_book book;
   book.begin();
