@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <thread>
 
 namespace troupe {
 
 namespace {
+
+constexpr std::size_t parts_gathered = 256;
 
 // Both by number.
 void add_in_order(part_list& to, part_list& from) {
@@ -101,6 +104,15 @@ void stream_queue::emit_custom(stream_part part) {
   std::unique_lock lock{mutex_};
   if (make_room(lock) && !closed_)
     push(lock, streamed_, std::move(part));
+}
+
+void stream_queue::gather() const noexcept {
+  auto parts = size_.load(std::memory_order_acquire);
+  for (std::size_t before = 0; parts != before && parts < parts_gathered;) {
+    before = parts;
+    std::this_thread::yield();
+    parts = size_.load(std::memory_order_acquire);
+  }
 }
 
 // The deques are swapped, so that their memory is used again.

@@ -39,6 +39,9 @@ public:
   void emit(stream_part part) override;
   void emit_custom(stream_part part) override;
 
+  /// Waits a moment while more parts come, so that the reader takes many at once from a fast
+  /// writer.
+  void gather() const noexcept;
   /// Moves all waiting parts into the empty `into`, in order; writers may continue. Thread: the
   /// reader's.
   void take_all(part_list& into);

@@ -76,8 +76,10 @@ result<std::optional<stream_part>> run_source::next() {
   while (true) {
     if (waiting_)
       await_turn();
-    if (batch_.empty() && queue_ && !queue_->empty())
+    if (batch_.empty() && queue_ && !queue_->empty()) {
+      queue_->gather();
       queue_->take_all(batch_);
+    }
     if (!batch_.empty()) {
       auto part = std::move(batch_.front());
       batch_.pop_front();
