@@ -246,7 +246,7 @@ result<void> app_core::load(run_request& request) {
   auto saved = find_checkpoint(*plan(), store, {thread_id, "", id});
   if (!saved)
     return saved.error();
-  if (auto kept = check_kept(shared.config, *saved); !kept)
+  if (auto kept = check_kept(shared.config, saved->has_value()); !kept)
     return kept.error();
   request.saved = std::move(*saved);
   request.addressed = !id.empty();

@@ -115,7 +115,7 @@ result<std::optional<checkpoint_tuple>> find_checkpoint(const graph_plan& plan, 
   return found;
 }
 
-result<void> check_kept(const run_config& config, const std::optional<checkpoint_tuple>& found) {
+result<void> check_kept(const run_config& config, bool found) {
   if (found || config.checkpoint_id.empty() || config.store_history == store_history::all)
     return {};
   return error{errc::checkpoint_missing,

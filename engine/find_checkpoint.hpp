@@ -47,10 +47,10 @@ result<void> add_replayed(const graph_plan& plan, checkpoint& to,
 result<std::optional<checkpoint_tuple>> find_checkpoint(const graph_plan& plan, saver& from,
                                                         const checkpoint_ref& ref);
 
-/// Whether a checkpoint that the config names by id was found. The reference reads a missing one as
-/// an empty state; with store_history::latest_only that would end the thread's only checkpoint.
-/// Errors: checkpoint_missing.
-result<void> check_kept(const run_config& config, const std::optional<checkpoint_tuple>& found);
+/// Whether a checkpoint that the config names by id is there (`found`). The reference reads a
+/// missing one as an empty state; with store_history::latest_only that would end the thread's only
+/// checkpoint. Errors: checkpoint_missing.
+result<void> check_kept(const run_config& config, bool found);
 
 /// The checkpoints that the query names, with the values of all their channels. An ancestor that is
 /// among them is not read again.

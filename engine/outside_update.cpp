@@ -397,7 +397,7 @@ result<checkpoint_ref> update_thread(const std::shared_ptr<const graph_plan>& pl
     auto base = find_base(*plan, store, at, is_first);
     if (!base)
       return base.error();
-    if (auto kept = is_first ? check_kept(config, base->saved) : result<void>{}; !kept)
+    if (auto kept = is_first ? check_kept(config, base->saved.has_value()) : result<void>{}; !kept)
       return kept.error();
     if (updates.front().as_node == names::copy && base->saved && !base->saved->parent_id.empty())
       if (auto ok = forget_pruned_parent(store, *base->saved); !ok)

@@ -11,12 +11,15 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <memory>
+#include <utility>
 
 namespace troupe {
 
 namespace {
 
 constexpr std::size_t history_page = 8;
+constexpr std::size_t channels_kept_max = 64; // of the memory of a read
 
 struct pending_step {
   thread_state state;
@@ -124,19 +127,83 @@ result<state_snapshot> show(pending_step& step, const std::shared_ptr<const grap
   return out;
 }
 
+state_snapshot empty_snapshot(const checkpoint_ref& at) {
+  state_snapshot out;
+  out.values = value::map();
+  out.config = {at.thread_id, at.checkpoint_ns, {}};
+  return out;
+}
+
+// The memory of one read of a checkpoint: that of the last read on this thread, without its values.
+class read_memory {
+public:
+  read_memory() : memory_{std::exchange(spare, nullptr)} {
+    if (!memory_)
+      memory_ = std::make_unique<contents>();
+  }
+  read_memory(const read_memory&) = delete;
+  read_memory& operator=(const read_memory&) = delete;
+  ~read_memory() {
+    if (memory_->step.state.versions.size() > channels_kept_max)
+      return;
+    memory_->forget();
+    spare = std::move(memory_);
+  }
+
+  pending_step& step() noexcept { return memory_->step; }
+  /// As find_checkpoint(). Owns: nothing; null when it is missing.
+  result<checkpoint_tuple*> find(const graph_plan& plan, saver& from, const checkpoint_ref& at) {
+    auto& saved = memory_->saved;
+    if (auto* prompt = dynamic_cast<prompt_saver*>(&from)) {
+      auto found = prompt->get_tuple(at, saved);
+      if (!found)
+        return found.error();
+      if (!*found)
+        return nullptr;
+      if (channels_to_replay(plan, saved.checkpoint).empty())
+        return &saved;
+    }
+    auto found = find_checkpoint(plan, from, at);
+    if (!found)
+      return found.error();
+    if (!*found)
+      return nullptr;
+    saved = std::move(**found);
+    return &saved;
+  }
+
+private:
+  struct contents {
+    pending_step step;
+    checkpoint_tuple saved;
+
+    void forget() {
+      step.state.cells.clear();
+      step.state.plan.reset();
+      step.stored = {};
+      step.tasks.clear();
+      for (auto& [name, val] : saved.checkpoint.channel_values)
+        val = {};
+      saved.pending_writes.clear();
+      saved.metadata = {};
+    }
+  };
+  static thread_local std::unique_ptr<contents> spare;
+
+  std::unique_ptr<contents> memory_;
+};
+
+thread_local std::unique_ptr<read_memory::contents> read_memory::spare;
+
 } // namespace
 
 result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& plan,
                                      const checkpoint_ref& at,
                                      std::optional<checkpoint_tuple> saved, bool live) {
-  if (saved) {
-    pending_step step;
-    return show(step, plan, at.checkpoint_ns, *saved, live);
-  }
-  state_snapshot out;
-  out.values = value::map();
-  out.config = {at.thread_id, at.checkpoint_ns, {}};
-  return out;
+  if (!saved)
+    return empty_snapshot(at);
+  pending_step step;
+  return show(step, plan, at.checkpoint_ns, *saved, live);
 }
 
 // The graph that a node is, or the n-th graph that it declares to call.
@@ -185,12 +252,15 @@ result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& ro
     return plan.error();
   const checkpoint_ref at{config.thread_id, kept_namespace(**plan, config.checkpoint_ns),
                           config.checkpoint_id};
-  auto saved = find_checkpoint(**plan, store, at);
+  read_memory memory;
+  auto saved = memory.find(**plan, store, at);
   if (!saved)
     return saved.error();
-  if (auto kept = check_kept(config, *saved); !kept)
+  if (auto kept = check_kept(config, *saved != nullptr); !kept)
     return kept.error();
-  auto out = make_snapshot(*plan, at, std::move(*saved), at.checkpoint_id.empty());
+  auto out = *saved
+               ? show(memory.step(), *plan, at.checkpoint_ns, **saved, at.checkpoint_id.empty())
+               : empty_snapshot(at);
   if (!out || !subgraphs)
     return out;
   for (auto& task : out->tasks) {

@@ -78,24 +78,33 @@ void drop_older(const name_table& names, stored_thread& thread, const std::strin
 class memory_saver final : public prompt_saver {
 public:
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
+    std::optional<checkpoint_tuple> out{std::in_place};
+    auto found = get_tuple(ref, *out);
+    if (!found)
+      return found.error();
+    if (!*found)
+      out.reset();
+    return out;
+  }
+
+  result<bool> get_tuple(const checkpoint_ref& ref, checkpoint_tuple& into) override {
     if (auto ok = check_ref(ref); !ok)
       return ok.error();
     std::scoped_lock lock{mutex_};
     auto thread = threads_.find(ref.thread_id);
     if (thread == threads_.end())
-      return std::optional<checkpoint_tuple>{};
+      return false;
     const auto& namespaces = thread->second.namespaces;
     auto ns = namespaces.find(ref.checkpoint_ns);
     if (ns == namespaces.end() || ns->second.checkpoints() == 0)
-      return std::optional<checkpoint_tuple>{};
+      return false;
     const auto& chain = ns->second;
     auto at = ref.checkpoint_id.empty() ? std::optional{chain.checkpoints() - 1}
                                         : chain.find(ref.checkpoint_id);
     if (!at)
-      return std::optional<checkpoint_tuple>{};
-    std::optional<checkpoint_tuple> out{std::in_place};
-    read(ref.thread_id, ref.checkpoint_ns, chain, *at, *out);
-    return out;
+      return false;
+    read(ref.thread_id, ref.checkpoint_ns, chain, *at, into);
+    return true;
   }
 
   result<std::vector<checkpoint_tuple>> list(const list_query& query) override {

@@ -91,6 +91,24 @@ BOOST_AUTO_TEST_CASE(a_history_shows_each_checkpoint_as_it_is_read_alone) {
     require_equal(all[i], t.show(false, checkpoint_name(t.made - static_cast<int>(i))));
 }
 
+BOOST_AUTO_TEST_CASE(a_read_in_the_memory_of_another_one_shows_nothing_of_it) {
+  long_thread full;
+  parallel_thread other;
+  auto alone = [](thread_probe& t) { return t.show(true, checkpoint_name(t.made)); };
+  auto read = [](thread_probe& t, const run_config& config) {
+    return read_snapshot(t.plan, *t.store, config, false).value();
+  };
+  const auto plans = full.plan.use_count();
+  for (int round = 0; round < 2; ++round) {
+    require_equal(read(full, full.config), alone(full));
+    require_equal(read(other, other.config), alone(other));
+    auto missing = read(other, {.thread_id = "no such thread"});
+    BOOST_TEST(missing.values == value::map());
+    BOOST_TEST(missing.tasks.empty());
+  }
+  BOOST_TEST(full.plan.use_count() == plans); // the memory keeps no graph
+}
+
 BOOST_AUTO_TEST_CASE(a_history_has_as_many_checkpoints_as_were_asked_for) {
   long_thread t;
   for (std::size_t limit : {0, 1, 7, 8, 9, 15, 16, 17, 100}) {
