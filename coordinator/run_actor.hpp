@@ -83,6 +83,7 @@ private:
   bool turn_is_over() override;
   void change(std::uint64_t epoch, channel_change& change, const channel_cell& before) override;
   bool save(save_request& request, save_ack when, std::uint64_t ticket) override;
+  bool saves_at_once() const override { return shared_->saver->prompt != nullptr; }
   void emit(stream_part part) override;
   std::string next_checkpoint_id(std::int64_t step) override;
   void timestamp(std::string& into) override;

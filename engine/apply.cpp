@@ -232,24 +232,23 @@ result<std::span<const channel_index>> step_apply::finish(std::span<const channe
   return std::span<const channel_index>{updated_};
 }
 
+result<std::span<const channel_index>> step_apply::all(std::span<const applied_task> tasks) {
+  auto changes = begin(tasks);
+  if (!changes)
+    return changes.error();
+  for (const auto& change : *changes)
+    if (auto done = apply_here(change); !done)
+      return refused_writes(*state_.plan, tasks, change.channel, done.error());
+  if (!bump_)
+    forget();
+  return finish();
+}
+
 result<std::vector<channel_index>> apply_here(thread_state& state,
                                               std::span<const applied_task> tasks, bool bump,
                                               std::vector<std::string>* unknown) {
   step_apply step{state, bump};
-  auto changes = step.begin(tasks);
-  if (!changes)
-    return changes.error();
-  for (const auto& change : *changes) {
-    const auto& channel = state.plan->channels[change.channel];
-    auto cell = state.cells[change.channel];
-    auto changed = update_channel(channel.spec, channel.name, cell, change.writes);
-    if (!changed)
-      return refused_writes(*state.plan, tasks, change.channel, changed.error());
-    step.settle(change.channel, std::move(cell), *changed);
-  }
-  if (!bump)
-    step.forget();
-  auto updated = step.finish();
+  auto updated = step.all(tasks);
   if (!updated)
     return updated.error();
   if (unknown)

@@ -35,6 +35,9 @@ public:
   /// `bump` false: versions stay (previews of get_state). `tasks` in task order.
   step_apply(thread_state& state, bool bump) : state_{state}, bump_{bump} {}
 
+  /// All three stages at once; the state channels are changed in the state. Returns as finish().
+  result<std::span<const channel_index>> all(std::span<const applied_task> tasks);
+
   /// The changes for state channels: written channels in the order of their first write, then the
   /// reacting channels that nothing wrote to. The caller may move the writes out. Valid until the
   /// next begin(), which resets everything.
@@ -83,7 +86,7 @@ private:
 error refused_writes(const graph_plan& plan, std::span<const applied_task> tasks,
                      channel_index channel, const error& why);
 
-/// All three stages at once; the state channels are changed in `state`.
+/// step_apply::all(), once.
 result<std::vector<channel_index>> apply_here(thread_state& state,
                                               std::span<const applied_task> tasks, bool bump,
                                               std::vector<std::string>* unknown = nullptr);

@@ -1,7 +1,10 @@
 // Merging a run's config into the metadata of its checkpoints.
 #include "engine/checkpoint_metadata.hpp"
 
+#include "graph/value_node.hpp"
+
 #include <algorithm>
+#include <array>
 #include <string>
 
 namespace troupe {
@@ -29,9 +32,10 @@ value without_nul(const value& v) {
 
 value checkpoint_metadata(std::string_view source, std::int64_t step, const value& parents,
                           const run_config& config) {
-  auto out = value::map({{"parents", parents.is_map() ? parents : value::map()}, // sorted already
-                         {"source", source},
-                         {"step", step}});
+  std::array<value, 6> members{
+    "parents", parents.is_map() ? parents : value::map(), "source", source, "step", step};
+  bool duplicates = false;
+  auto out = value_access::map(members, duplicates);
   for (const auto* extra : {&config.metadata, &config.configurable})
     for (const auto& e : extra->entries())
       if (!out.contains(e.key()) && kept_in_metadata(e.key(), e.val))

@@ -9,6 +9,8 @@
 #include "graph/names.hpp"
 #include "tasks/part_gate.hpp"
 
+#include <boost/container/small_vector.hpp>
+
 #include <algorithm>
 
 namespace troupe {
@@ -341,7 +343,7 @@ result<void> run_loop::apply_outside_writes() {
   if (progress_.pending.outside.empty())
     return {};
   const applied_task outside{applied_task::kind::input, no_index, &progress_.pending.outside};
-  auto updated = apply_here(state_, {&outside, 1}, true);
+  auto updated = apply_.all({&outside, 1});
   if (!updated)
     return updated.error();
   if (at_.updated)
@@ -369,16 +371,18 @@ result<void> run_loop::resume_thread() {
 result<void> run_loop::start_with(const value& input) {
   // Unfinished tasks of the thread are given up: their triggers count as seen.
   auto unfinished = plan_next_tasks(state_, {}, nullptr); // their ids do not matter
-  std::vector<applied_task> tasks;
+  boost::container::small_vector<applied_task, 4> tasks;
   for (const auto& t : unfinished)
     tasks.push_back(
       {t.push ? applied_task::kind::push : applied_task::kind::pull, t.node, nullptr});
   const task_write_list writes{{plan().start, input, {}}};
   tasks.push_back({applied_task::kind::input, no_index, &writes});
-  auto updated = apply_here(state_, tasks, true);
+  auto updated = apply_.all({tasks.data(), tasks.size()});
   if (!updated)
     return updated.error();
-  at_.updated = std::move(*updated);
+  if (!at_.updated)
+    at_.updated.emplace();
+  at_.updated->assign(updated->begin(), updated->end());
   progress_.pending.clear();
   put_checkpoint("input", &*at_.updated);
   return {};

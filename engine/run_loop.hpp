@@ -65,6 +65,8 @@ public:
   /// Saves → saved, with the same ticket, in order; `request` is moved from. True: it was stored
   /// within this call, as all before it were. Then `request` is as it was, and saved is not called.
   virtual bool save(save_request& request, save_ack when, std::uint64_t ticket) = 0;
+  /// Whether save() usually stores within the call.
+  virtual bool saves_at_once() const = 0;
   virtual void emit(stream_part part) = 0;
   virtual std::string next_checkpoint_id(std::int64_t step) = 0;
   /// The time as checkpoints have it.

@@ -146,7 +146,7 @@ void run_loop::pause_with_questions() {
   notify("on_interrupt", &lifecycle_callbacks::on_interrupt, "pending");
   // The state with the writes of the finished tasks is shown, not kept: the step is not over.
   if (step_.has_done()) {
-    auto updated = apply_here(state_, step_.applied(plan()), true);
+    auto updated = apply_.all(step_.applied(plan()));
     if (!updated)
       return fail(updated.error());
     if (std::any_of(updated->begin(), updated->end(),
@@ -187,7 +187,7 @@ void run_loop::end(result<run_result> how) {
     // The run above waits for the disk at its own end, which comes after all saves of this one.
     bool durable = sync || !nested();
     if (!saving_.unsaved.empty() || (!sync && durable && saving_.used()))
-      submit({here(at_.checkpoint_id), std::exchange(saving_.unsaved, {}), std::nullopt},
+      submit({here(at_.checkpoint_id), saving_.take_unsaved(), std::nullopt},
              durable ? save_ack::durable : save_ack::accepted);
   }
   bool told = saving_.last() > before

@@ -17,11 +17,13 @@ value run_loop::make_metadata(std::string_view source) const {
 void run_loop::keep_writes(const step_slot& s, const task_write_list& writes) {
   if (!stored_ || writes.empty())
     return;
-  saving_.unsaved.push_back(
-    {s.plan.id, deltas_.stored_path(step_.path_of(s)), store_writes(plan(), writes)});
+  auto& kept = saving_.add_unsaved();
+  kept.task_id = s.plan.id;
+  kept.task_path = deltas_.stored_path(step_.path_of(s));
+  store_writes(plan(), writes, kept.writes);
   if (closes_step() || shared_->config.durability == durability::exit)
     return; // the writes go with the checkpoint they make
-  save_request request{here(at_.checkpoint_id), std::exchange(saving_.unsaved, {}), std::nullopt};
+  save_request request{here(at_.checkpoint_id), saving_.take_unsaved(), std::nullopt};
   submit(std::move(request),
          shared_->config.durability == durability::sync ? save_ack::durable : save_ack::accepted);
 }
@@ -34,9 +36,11 @@ bool run_loop::closes_step() const {
 
 // Whether nobody acts on an input's checkpoint before the next one is made. The step between them
 // is START's alone, which hands the input to its channels. It runs no code of the user's, unless a
-// function routes the input. An entrypoint has no such step.
+// function routes the input. An entrypoint has no such step. A saver that stores within the call
+// has no commits to share.
 bool run_loop::joins_next(std::string_view source) const {
-  if (source != "input" || shared_->config.durability != durability::sync || plan().functional)
+  if (source != "input" || shared_->config.durability != durability::sync || plan().functional
+      || host_.saves_at_once())
     return false;
   const auto& begun = plan().channels[plan().start].triggers;
   return begun.size() == 1 && begun[0] == 0 && plan().nodes.front().routes.empty();
@@ -78,8 +82,7 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
       saving_.unsaved.clear();
       progress_.exit_updated = updated ? std::optional{*updated} : std::nullopt;
     } else {
-      save_request request{here(std::move(before)), std::exchange(saving_.unsaved, {}),
-                           make_put(updated)};
+      save_request request{here(std::move(before)), saving_.take_unsaved(), make_put(updated)};
       request.put->drops_older = drops_older(source);
       at_.saved_id = at_.checkpoint_id;
       bool sync = shared_->config.durability == durability::sync;
@@ -165,8 +168,7 @@ void run_loop::submit(save_request request, save_ack when) {
     saving_.claims(ticket);
   if (!host_.save(request, when, ticket))
     return;
-  if (request.put)
-    saving_.keep(std::move(*request.put));
+  saving_.keep(std::move(request));
   acknowledge(ticket);
 }
 
@@ -224,8 +226,7 @@ void run_loop::save_exit() {
   }
   std::erase_if(saving_.unsaved, [](const task_writes& task) { return task.writes.empty(); });
   if (!saving_.unsaved.empty())
-    submit({here(at_.checkpoint_id), std::exchange(saving_.unsaved, {}), std::nullopt},
-           save_ack::durable);
+    submit({here(at_.checkpoint_id), saving_.take_unsaved(), std::nullopt}, save_ack::durable);
 }
 
 bool run_loop::may_go_on() const noexcept {

@@ -221,7 +221,7 @@ std::string run_step::path_of(const step_slot& s) const {
     return call_path_str(s.caller->path, s.caller->number);
   if (s.handles != no_index)
     return handler_path_str(path_of(slots[s.handles]));
-  return task_path_str(s.plan.push ? push_path(s.plan.index) : pull_path(s.node->name));
+  return s.plan.push ? task_path_str(push_path(s.plan.index)) : pull_path_str(s.node->name);
 }
 
 std::string run_step::namespace_of(const step_slot& s, const std::string& run_ns) const {

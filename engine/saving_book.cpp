@@ -31,12 +31,21 @@ bool saving_book::answered_after_failure() noexcept {
   return --*answers_awaited_ == 0;
 }
 
-void saving_book::keep(checkpoint_put put) {
-  for (auto& [name, val] : put.checkpoint.channel_values)
+void saving_book::keep(save_request request) {
+  if (auto& put = request.put) {
+    for (auto& [name, val] : put->checkpoint.channel_values)
+      val = {};
+    put->metadata = {};
+    put->drops_older = false;
+    spare_ = std::move(*put);
+  }
+  if (request.writes.empty())
+    return;
+  spare_task_ = std::move(request.writes.front());
+  for (auto& [channel, val] : spare_task_.writes)
     val = {};
-  put.metadata = {};
-  put.drops_older = false;
-  spare_ = std::move(put);
+  request.writes.clear();
+  spare_tasks_ = std::move(request.writes);
 }
 
 std::optional<save_request> saving_book::take_put(bool now) {

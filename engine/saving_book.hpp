@@ -23,6 +23,12 @@ class saving_book {
 public:
   /// Writes of the open step that no request has yet; they go with its checkpoint at the latest.
   std::vector<task_writes> unsaved;
+  /// A new entry of `unsaved`, with old contents.
+  task_writes& add_unsaved() { return unsaved.emplace_back(std::exchange(spare_task_, {})); }
+  /// The writes for the next request.
+  std::vector<task_writes> take_unsaved() {
+    return std::exchange(unsaved, std::exchange(spare_tasks_, {}));
+  }
 
   /// A run begins: nothing of the run before is waited for.
   void begin();
@@ -60,8 +66,8 @@ public:
   void put_left() noexcept { last_put_ = last_; }
   /// Whether the last checkpoint is still in the saver's queue.
   bool put_in_queue() const noexcept { return last_put_ > acknowledged_; }
-  /// Keeps the memory of a checkpoint that was stored within the call, for the next one.
-  void keep(checkpoint_put put);
+  /// Keeps the memory of a request that was stored within the call, for the next one.
+  void keep(save_request request);
   checkpoint_put take_spare() noexcept { return std::exchange(spare_, {}); }
   void hold_put(save_request request) { waiting_put_ = std::move(request); }
   bool put_waits() const noexcept { return waiting_put_.has_value(); }
@@ -90,6 +96,8 @@ private:
   std::optional<std::uint64_t> answers_awaited_; // once a request has failed
   std::optional<save_request> waiting_put_;
   checkpoint_put spare_; // without values
+  task_writes spare_task_;
+  std::vector<task_writes> spare_tasks_; // empty
   std::optional<std::uint64_t> claimed_by_;
 };
 

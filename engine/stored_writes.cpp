@@ -2,6 +2,7 @@
 #include "engine/stored_writes.hpp"
 
 #include "graph/task_id.hpp"
+#include "persistence/record/refill.hpp"
 
 #include <algorithm>
 #include <span>
@@ -109,16 +110,21 @@ task_write restore_write(const graph_plan& plan, const std::string& channel, val
 std::vector<std::pair<std::string, value>> store_writes(const graph_plan& plan,
                                                         const task_write_list& writes) {
   std::vector<std::pair<std::string, value>> out;
-  out.reserve(writes.size());
+  store_writes(plan, writes, out);
+  return out;
+}
+
+void store_writes(const graph_plan& plan, const task_write_list& writes,
+                  std::vector<std::pair<std::string, value>>& out) {
+  refill_named<value> stored{out, writes.size()};
   for (const auto& w : writes) {
     if (w.channel == no_index || w.channel != plan.tasks) {
       if (w.channel == no_index || plan.channels[w.channel].spec.kind != channel_kind::untracked)
-        out.emplace_back(std::string{w.target(plan)}, w.val);
+        stored.add(w.target(plan)) = w.val;
     } else {
-      out.emplace_back(names::tasks, without_untracked(plan, w.val));
+      stored.add(names::tasks) = without_untracked(plan, w.val);
     }
   }
-  return out;
 }
 
 bool is_answer_map(const value& resume) {

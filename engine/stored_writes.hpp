@@ -52,6 +52,9 @@ task_write restore_write(const graph_plan& plan, const std::string& channel, val
 /// A task's writes in the form that a saver takes.
 std::vector<std::pair<std::string, value>> store_writes(const graph_plan& plan,
                                                         const task_write_list& writes);
+/// The same in the place of older writes.
+void store_writes(const graph_plan& plan, const task_write_list& writes,
+                  std::vector<std::pair<std::string, value>>& out);
 
 /// Whether a resume value is a map of answers: a map whose keys are all interrupt ids.
 bool is_answer_map(const value& resume);

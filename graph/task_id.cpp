@@ -124,6 +124,8 @@ void add_checkpoint(hasher& h, std::string_view checkpoint_id) {
 }
 
 constexpr std::string_view pull = "__pregel_pull";
+constexpr char path_mark = '~';
+constexpr std::string_view part_separator = ", ";
 constexpr std::string_view push = "__pregel_push";
 
 } // namespace
@@ -198,10 +200,10 @@ struct part_writer {
 };
 
 void append_path(std::string& out, const task_path& path) {
-  out += '~';
+  out += path_mark;
   for (std::size_t i = 0; i < path.size(); ++i) {
     if (i > 0)
-      out += ", ";
+      out += part_separator;
     std::visit(part_writer{out}, path[i].part);
   }
 }
@@ -220,6 +222,13 @@ std::string task_path_str(const task_path& path) {
   std::string out;
   out.reserve(48);
   append_path(out, path);
+  return out;
+}
+
+std::string pull_path_str(std::string_view node) {
+  std::string out;
+  out.reserve(1 + pull.size() + part_separator.size() + node.size());
+  out.append(1, path_mark).append(pull).append(part_separator).append(node);
   return out;
 }
 

@@ -56,6 +56,8 @@ task_path push_path(std::int64_t index);
 /// The text that tasks are ordered by: `~` and the parts, numbers padded to 10 digits.
 /// Source: langgraph/pregel/_algo.py, task_path_str.
 std::string task_path_str(const task_path& path);
+/// The same of pull_path(node).
+std::string pull_path_str(std::string_view node);
 
 /// The id of the next question of the task with this namespace.
 /// Units:  `answers`: how many answers the task holds when it asks.

@@ -32,6 +32,13 @@ bool are_few(const value& metadata) {
          && metadata["parents"].empty();
 }
 
+// The first run of a thread makes a few entries: they lie in one piece of memory.
+template <class T> void reserve_few(std::vector<T>& list) {
+  constexpr std::size_t few = 4;
+  if (list.capacity() == 0)
+    list.reserve(few);
+}
+
 store_key task_key(std::string_view checkpoint_id, std::string_view task_id) {
   store_key key;
   key.append_id(checkpoint_id);
@@ -119,6 +126,7 @@ void memory_chain::store_checkpoint(name_table& names, const checkpoint_put& put
   record.push_back(static_cast<char>(cp.id.size()));
   record.append(cp.id);
   append_checkpoint(cp, put.parent_id, metadata, names, record);
+  reserve_few(checkpoints_);
   kept_checkpoint kept{std::string{std::string_view{record}}, encoded ? value{} : put.metadata};
   auto at = before(cp.id);
   if (at < checkpoints_.size() && checkpoints_[at].id() == cp.id)
@@ -159,6 +167,7 @@ const value* memory_chain::find_value(const version& at, std::uint32_t channel) 
 void memory_chain::store_value(const version& at, std::uint32_t channel, const value* val) {
   auto place = static_cast<std::ptrdiff_t>(value_place(at, channel));
   if (find_value(at, channel) == nullptr) {
+    reserve_few(values_);
     if (val)
       values_.insert(values_.begin() + place, {at, channel, *val});
   } else if (val) {

@@ -13,6 +13,8 @@
 
 #include <troupe/saver.hpp>
 
+#include <boost/container/small_vector.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -77,8 +79,14 @@ private:
   /// The writes of a task. `record`: the ids of the checkpoint and the task, then the payload of
   /// writes without values.
   struct kept_task {
+    kept_task() = default;
+    kept_task(kept_task&&) noexcept = default; // else a longer list copies all
+    kept_task(const kept_task&) = default;
+    kept_task& operator=(kept_task&&) noexcept = default;
+    kept_task& operator=(const kept_task&) = default;
+
     std::string record;
-    std::vector<value> values; // of the writes, in their order
+    boost::container::small_vector<value, 1> values; // of the writes, in their order
   };
   struct kept_value {
     version at;

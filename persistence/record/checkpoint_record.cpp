@@ -40,7 +40,7 @@ public:
   }
 
 private:
-  std::vector<std::uint64_t> tags_;
+  boost::container::small_vector<std::uint64_t, 4> tags_;
   std::size_t last_ = 0;
 };
 
@@ -209,7 +209,7 @@ result<stored_checkpoint> read_checkpoint(std::string_view payload,
 }
 
 void append_writes(std::span<const stored_write> writes, name_table* names, std::string& out) {
-  std::vector<std::string_view> paths; // usually one
+  boost::container::small_vector<std::string_view, 4> paths; // usually one
   for (const auto& write : writes)
     if (std::ranges::find(paths, write.task_path) == paths.end())
       paths.push_back(write.task_path);

@@ -68,6 +68,7 @@ struct hand_host : loop_host {
       saves.push_back({std::move(request), when, ticket});
     return stores_at_once;
   }
+  bool saves_at_once() const override { return stores_at_once; }
   void emit(stream_part part) override { sink->emit(std::move(part)); }
   std::string next_checkpoint_id(std::int64_t) override {
     char text[40];
