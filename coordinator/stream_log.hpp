@@ -6,11 +6,10 @@
 //    and by their bytes. A log is measured once, when its last run ends.
 #pragma once
 
-#include <troupe/runtime.hpp>
+#include "coordinator/part_list.hpp"
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <list>
 #include <memory>
 #include <mutex>
@@ -19,9 +18,6 @@
 #include <utility>
 
 namespace troupe {
-
-/// Parts in their order.
-using part_list = std::deque<stream_part>;
 
 using byte_counter = std::atomic<std::size_t>;
 

@@ -80,8 +80,16 @@ bool triggered(const thread_state& state, node_index node) {
 std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_context& at,
                                           const std::vector<channel_index>* updated,
                                           std::vector<std::string>* ignored) {
-  const auto& plan = *state.plan;
   std::vector<planned_task> out;
+  plan_next_tasks(state, at, updated, out, ignored);
+  return out;
+}
+
+void plan_next_tasks(const thread_state& state, const plan_context& at,
+                     const std::vector<channel_index>* updated, std::vector<planned_task>& out,
+                     std::vector<std::string>* ignored) {
+  const auto& plan = *state.plan;
+  out.clear();
   plan_sends(state, at, out, ignored);
   if (updated && !updated->empty()) {
     boost::container::small_vector<node_index, 16> candidates;
@@ -98,7 +106,6 @@ std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_
       if (triggered(state, n))
         out.push_back(pull_task(at, plan, n));
   }
-  return out;
 }
 
 bool stops_at(const thread_state& state, const std::vector<std::string>& names,

@@ -33,6 +33,10 @@ struct planned_task {
 std::vector<planned_task> plan_next_tasks(const thread_state& state, const plan_context& at,
                                           const std::vector<channel_index>* updated,
                                           std::vector<std::string>* ignored = nullptr);
+/// The same in the place of older tasks.
+void plan_next_tasks(const thread_state& state, const plan_context& at,
+                     const std::vector<channel_index>* updated, std::vector<planned_task>& out,
+                     std::vector<std::string>* ignored = nullptr);
 
 /// The id of a task that plan_next_tasks planned.
 std::string id_of(const plan_context& at, const graph_plan& plan, const planned_task& task);

@@ -74,7 +74,10 @@ void run_loop::tick() {
 }
 
 void run_loop::plan_slots() {
-  step_.plan(plan(), plan_next_tasks(state_, context_now(), at_.updated ? &*at_.updated : nullptr));
+  plan_next_tasks(state_, context_now(), at_.updated ? &*at_.updated : nullptr, planned_);
+  step_.plan(plan(), planned_);
+  if (planned_.capacity() > planned_kept_max)
+    planned_ = {};
 }
 
 void run_loop::open_step() {
@@ -338,7 +341,10 @@ void run_loop::record(step_slot& s, detail::task_scope& task) {
   }
   if (stored_) { // without a saver the list is not needed
     mark_answer_taken();
-    keep_writes(s, writes_of(s, task));
+    if (task.status == task_status::done && task.answered == 0)
+      keep_writes(s, s.writes);
+    else
+      keep_writes(s, writes_of(s, task));
   }
   if (!s.bubbles())
     report(s);

@@ -241,12 +241,14 @@ private:
   run_deltas deltas_;
   run_step step_;
   step_apply apply_{state_, true};
+  std::vector<planned_task> planned_; // of the next step, without what the step took
   saving_book saving_;
 
   bool launching_ = false;          // launch_more() is on the stack
   std::vector<task_ptr> held_back_; // ran within launch_more() and are not done; see launch_next()
   std::vector<task_ptr> spare_;     // scopes to use again
   static constexpr std::size_t spare_max = 16;
+  static constexpr std::size_t planned_kept_max = 256; // memory of more is given back
 
   /// A part that waits until what it reports is durable.
   struct held_part {

@@ -69,7 +69,7 @@ void run_step::clear() {
   before.reset();
 }
 
-void run_step::plan(const graph_plan& graph, std::vector<planned_task> tasks) {
+void run_step::plan(const graph_plan& graph, std::span<planned_task> tasks) {
   slots.clear();
   named_ = 0;
   slots.reserve(tasks.size());

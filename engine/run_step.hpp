@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -108,8 +109,8 @@ public:
 
   /// No step is open.
   void clear();
-  /// A slot for each planned task.
-  void plan(const graph_plan& graph, std::vector<planned_task> tasks);
+  /// A slot for each planned task, from which it takes what it needs.
+  void plan(const graph_plan& graph, std::span<planned_task> tasks);
   /// Gives ids to the tasks that have none.
   void name(const plan_context& at, const graph_plan& graph);
   /// The slots are complete, and none is launched yet.

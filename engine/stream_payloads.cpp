@@ -6,6 +6,8 @@
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 namespace troupe {
 
@@ -112,10 +114,13 @@ value update_payload(const graph_plan& plan, const task_write_list& writes,
 }
 
 value updates_part(const std::string& node, value update, bool cached) {
-  std::vector<value::map_init> out{{node, std::move(update)}};
-  if (cached)
-    out.emplace_back(names::metadata, value::map({{"cached", true}}));
-  return value::map(std::move(out));
+  std::array<value, 4> members{node, std::move(update)}; // key, value, key, value
+  if (cached) {
+    members[2] = names::metadata;
+    members[3] = value::map({{"cached", true}});
+  }
+  bool duplicates = false;
+  return value_access::map({members.data(), cached ? 4u : 2u}, duplicates);
 }
 
 value interrupts_part(const std::vector<interrupt>& questions) {

@@ -35,8 +35,8 @@ const std::string& task_scope::ns() const {
   return ns_;
 }
 
-void task_scope::identify(std::string id, std::string ns) {
-  id_ = std::move(id);
+void task_scope::identify(std::string_view id, std::string ns) {
+  id_ = id;
   ns_ = std::move(ns);
 }
 

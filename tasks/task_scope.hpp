@@ -92,7 +92,7 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   /// Sets what is known already, before other threads know the task.
   /// Shape:  an empty `ns` follows from the id and checkpoint_ns(), an empty `checkpoint_ns` is the
   ///         run's.
-  void identify(std::string id, std::string ns);
+  void identify(std::string_view id, std::string ns);
   void set_checkpoint_ns(std::string checkpoint_ns) { checkpoint_ns_ = std::move(checkpoint_ns); }
 
   /// Back to the state of a new scope, but for the memory of its lists. Only for the owner of the

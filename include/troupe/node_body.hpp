@@ -134,6 +134,8 @@ template <class In, class F>
 decltype(auto) invoke_body(F& f, [[maybe_unused]] const state_view& view, context& ctx) {
   if constexpr (std::is_void_v<In>)
     return call_body(f, ctx);
+  else if constexpr (std::is_same_v<In, state_view>)
+    return call_body(f, view, ctx);
   else {
     In in = read_input<In>(view);
     return call_body(f, in, ctx);

@@ -29,7 +29,7 @@ struct step_of_three {
       t.id = std::string{"id of "} + name;
       tasks.push_back(std::move(t));
     }
-    step.plan(plan, std::move(tasks));
+    step.plan(plan, tasks);
     step.open();
     step.unfinished = 3;
   }
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(writes_count_by_name_of_the_node_and_then_by_place_of_the_s
     tasks.push_back({.node = plan.find_node("a"), .push = true, .index = i, .id = "send"});
   for (const char* name : {"c", "b"})
     tasks.push_back({.node = plan.find_node(name), .id = name});
-  step.plan(plan, std::move(tasks));
+  step.plan(plan, tasks);
   const auto& order = step.in_task_order(plan);
   BOOST_TEST(node_names(order) == (std::vector<std::string>{"b", "c", "a", "a"}),
              boost::test_tools::per_element());
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(a_slot_that_is_used_again_is_as_a_new_one) {
   slot("c").handled = true;
   std::vector<planned_task> tasks;
   tasks.push_back({.node = plan.find_node("a"), .id = "next"});
-  step.plan(plan, std::move(tasks));
+  step.plan(plan, tasks);
   BOOST_REQUIRE(step.slots.size() == 1u);
   const auto& s = step.slots[0];
   BOOST_TEST(s.plan.id == "next");
