@@ -160,9 +160,16 @@ public:
     return all;
   }
 
-  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
+  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids,
+                                       const std::vector<std::string>& thread_ids) override {
     std::scoped_lock lock{mutex_};
     prune_report all;
+    for (const auto& id : thread_ids)
+      if (auto thread = threads_.find(id); thread != threads_.end())
+        all += troupe::prune(names_, thread->second,
+                             [&run_ids](auto& of) { mark_other_runs(of, run_ids); });
+    if (!thread_ids.empty())
+      return all;
     for (auto& [id, thread] : threads_)
       all += troupe::prune(names_, thread, [&run_ids](auto& of) { mark_other_runs(of, run_ids); });
     return all;

@@ -62,7 +62,8 @@ result<void> saver::copy_thread(const std::string&, const std::string&, const st
   return cannot("copy a thread");
 }
 
-result<prune_report> saver::delete_for_runs(const std::vector<std::string>&) {
+result<prune_report> saver::delete_for_runs(const std::vector<std::string>&,
+                                            const std::vector<std::string>&) {
   return cannot("delete by run");
 }
 

@@ -125,6 +125,15 @@ void delete_for_runs_across_namespaces(saver_subject& t) {
                    texts{"4", "3"});
 }
 
+void delete_for_runs_of_named_threads(saver_subject& t) {
+  put_runs(t);
+  t->delete_for_runs({"run 1", "run 3"}, {"t", "no such thread"}).value();
+  expect_equal("the steps of t", t.steps_of("t", ""), texts{"4", "3"});
+  expect_equal("the number of checkpoints", t.list({.thread_id = "u"}).size(), 12);
+  t->delete_for_runs({}, {"t"}).value();
+  expect_equal("the steps of t without a run", t.steps_of("t", ""), texts{"4", "3"});
+}
+
 // ---- copy_thread --------------------------------------------------------------------------------
 
 // A thread with branches and several namespaces.
@@ -238,7 +247,8 @@ std::vector<saver_check> delete_for_runs_checks() {
     {group, "delete_for_runs_removes_writes", delete_for_runs_removes_writes, {group}},
     {group, "delete_for_runs_empty_list_noop", delete_for_runs_empty_list_noop, {group}},
     {group, "delete_for_runs_nonexistent_noop", delete_for_runs_nonexistent_noop, {group}},
-    {group, "delete_for_runs_across_namespaces", delete_for_runs_across_namespaces, {group}}};
+    {group, "delete_for_runs_across_namespaces", delete_for_runs_across_namespaces, {group}},
+    {group, "delete_for_runs_of_named_threads", delete_for_runs_of_named_threads, {group}}};
 }
 
 std::vector<saver_check> copy_thread_checks() {

@@ -384,11 +384,14 @@ public:
   virtual result<void> copy_thread(const std::string& source, const std::string& target,
                                    const std::string& up_to = {});
 
-  /// As prune(), removes the checkpoints, of all threads and namespaces, whose metadata member
-  /// `run_id` is one of these.
-  /// Errors: as prune.
-  /// Source: langgraph/checkpoint/base, BaseCheckpointSaver.delete_for_runs.
-  virtual result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids);
+  /// As prune(), removes the checkpoints of all namespaces whose metadata member `run_id` is one of
+  /// these.
+  /// Shape:  `thread_ids`: the threads to look at; none: all, which takes longer the more there
+  /// are. Errors: as prune. Source: langgraph/checkpoint/base, BaseCheckpointSaver.delete_for_runs;
+  /// `thread_ids` is
+  ///         troupe's.
+  virtual result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids,
+                                               const std::vector<std::string>& thread_ids = {});
 
   /// Undoes a run that ended. Removes all checkpoints of the thread with an id greater than
   /// `to.after_id`, with their writes, in all namespaces. Gives each head its former writes back. A

@@ -62,14 +62,18 @@ public:
     return there ? result{std::optional{*there}} : there.error();
   }
 
-  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
+  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids,
+                                       const std::vector<std::string>& thread_ids) override {
+    const auto mark = [&run_ids](auto& thread) { mark_other_runs(thread, run_ids); };
+    if (!thread_ids.empty())
+      return prune_each(run_ids.empty() ? std::vector<std::string>{} : thread_ids, mark);
     auto infos = run_ids.empty() ? std::vector<thread_info>{} : threads();
     if (!infos)
       return infos.error();
     std::vector<std::string> ids;
     for (auto& info : *infos)
       ids.push_back(std::move(info.thread_id));
-    return prune_each(ids, [&run_ids](auto& thread) { mark_other_runs(thread, run_ids); });
+    return prune_each(ids, mark);
   }
 
   result<void> copy_thread(const std::string& source, const std::string& target,

@@ -25,13 +25,17 @@ public:
       writer_{options, sql_, sealing_},
       commits_{writer_, options.commit_window} {}
 
-  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
+  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids,
+                                       const std::vector<std::string>& thread_ids) override {
+    const auto mark = [&run_ids](auto& thread) { mark_other_runs(thread, run_ids); };
+    if (!thread_ids.empty())
+      return prune_each(run_ids.empty() ? std::vector<std::string>{} : thread_ids, mark);
     commits_.flush("");
     auto ids =
       pool_.with([&](postgres_connection& on) { return threads_of_runs(on, sql_, run_ids); });
     if (!ids)
       return ids.error();
-    return prune_each(*ids, [&run_ids](auto& thread) { mark_other_runs(thread, run_ids); });
+    return prune_each(*ids, mark);
   }
 
   result<void> copy_thread(const std::string& source, const std::string& target,

@@ -21,8 +21,9 @@ public:
                            const std::string& up_to) override {
     return inner_->copy_thread(source, target, up_to);
   }
-  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
-    return inner_->delete_for_runs(run_ids);
+  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids,
+                                       const std::vector<std::string>& thread_ids) override {
+    return inner_->delete_for_runs(run_ids, thread_ids);
   }
   result<void> rewind(const std::string& thread_id, const rewind_point& to) override {
     return inner_->rewind(thread_id, to);

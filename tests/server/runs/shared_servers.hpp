@@ -141,8 +141,9 @@ public:
   process_saver(std::shared_ptr<saver> of, std::shared_ptr<process_life> life)
     : picky_saver{of, [life](const save_request&) { return bool(life->is_dead); }},
       of_{std::move(of)} {}
-  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids) override {
-    return of_->delete_for_runs(run_ids);
+  result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids,
+                                       const std::vector<std::string>& thread_ids) override {
+    return of_->delete_for_runs(run_ids, thread_ids);
   }
   /// A run asks for it when it enters its thread.
   result<std::uint64_t> thread_owner(const std::string& thread_id) override {
