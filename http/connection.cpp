@@ -168,6 +168,7 @@ void http_connection::take_head() {
   is_chunked_ = parser_->get().version() >= 11;
   asked_ = head_of();
   is_head_ = asked_.method == "HEAD";
+  is_whole_ = false;
   wants_socket_ = asked_.wants_socket;
   if (auto no = handler_.screen(asked_))
     return refuse(*no);
@@ -301,10 +302,17 @@ void http_connection::finish() {
 }
 
 void http_connection::end_stream() {
-  if (is_streaming())
-    end();
-  else if (socket_)
+  if (socket_)
     socket_->close(1001, "the server ends");
+  else
+    end_or_cut();
+}
+
+void http_connection::end_or_cut() {
+  if (is_streaming() && is_whole_)
+    cut();
+  else
+    end();
 }
 
 void http_connection::cut() {

@@ -171,7 +171,7 @@ struct http_responder::last_one {
     http_connection::post(to, [](http_connection& c) {
       if (!c.is_answered())
         c.send(c.own_answer(500));
-      c.end();
+      c.end_or_cut();
     });
   }
 };
@@ -197,6 +197,9 @@ void http_responder::start(int status, http_headers headers, http_beat beat) con
 }
 void http_responder::piece(std::string bytes) const {
   http_connection::post(held_->to, [bytes = std::move(bytes)](auto& c) { c.piece(bytes); });
+}
+void http_responder::cut_unless_ended() const {
+  http_connection::post(held_->to, [](auto& c) { c.be_whole(); });
 }
 void http_responder::end() const {
   held_->is_answered = true;

@@ -71,6 +71,9 @@ public:
   void start(int status, http_headers headers, http_beat beat = {}) const;
   void piece(std::string bytes) const;
   void end() const;
+  /// When all handles are dropped before send() or end(), or the listener ends streams, a streamed
+  /// answer is cut: its peer must not take the part that it has for the whole. Else it ends then.
+  void cut_unless_ended() const;
 
   /// Calls `gone` once, when the peer has closed the connection before the answer's end; not after
   /// end() or send(), and not when the listener ends. A later call replaces the function.

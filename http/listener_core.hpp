@@ -80,7 +80,7 @@ public:
   /// Answers with status 503 instead, and closes the connection.
   void turn_away();
   void close();
-  /// Ends a stream in good order, or closes the WebSocket.
+  /// Ends a stream in good order, cuts one that must be whole, or closes the WebSocket.
   void end_stream();
   /// Closes the connection because the listener ends.
   void cut();
@@ -124,6 +124,10 @@ public:
   void begin(int status, const http_headers& headers, http_beat beat);
   void piece(const std::string& bytes);
   void end();
+  void be_whole() noexcept { is_whole_ = true; }
+  /// Ends a streamed answer that nobody ends any more, or cuts it: see
+  /// http_responder::cut_unless_ended().
+  void end_or_cut();
   void upgrade(http_socket_handler handler, const http_headers& headers);
   void when_gone(std::function<void()> gone) { gone_ = std::move(gone); }
   web_socket* socket() const noexcept { return socket_.get(); }
@@ -195,6 +199,7 @@ private:
   bool is_chunked_ = false;
   bool wants_socket_ = false;
   bool is_head_ = false;     // the method; the answer has no body
+  bool is_whole_ = false;    // or else it is cut
   std::size_t searched_ = 0; // bytes of the buffer without a head's end
   // of the answer
   http_beat beat_;

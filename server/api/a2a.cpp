@@ -253,7 +253,7 @@ class task_stream : public std::enable_shared_from_this<task_stream> {
 public:
   task_stream(const a2a_call& of, a2a_task_id task)
     : with_{of.with},
-      id_{of.id},
+      id_(of.id),
       task_{std::move(task)},
       out_{of.to, {}} {}
 

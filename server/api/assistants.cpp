@@ -242,7 +242,7 @@ http_whole draw_graph(const rooms& with, const api_call& call) {
   if (!xray.empty() && xray.find_first_not_of("0123456789") == xray.npos)
     levels = static_cast<std::size_t>(call.query.number("xray", 0, 0, 1000));
   else if (call.query.flag("xray", false))
-    levels = 1; // as the reference: true is one level
+    levels = limits::graph_depth_max; // true: all of them
   return json_answer(graph_form(graph_of_assistant(with, call).graph(), levels));
 }
 

@@ -102,9 +102,11 @@ http_headers headers_of(const run_record& run, bool stateless) {
 
 void run_output::begin(const run_record& run, bool stateless) {
   std::lock_guard lock{mutex_};
-  if (!std::exchange(has_begun_, true))
-    to_.start(200, headers_of(run, stateless),
-              {.text = "\n", .every = limits::server_heartbeat, .is_steady = true});
+  if (std::exchange(has_begun_, true))
+    return;
+  to_.cut_unless_ended(); // a client would take it for an empty answer, and comes back to the run
+  to_.start(200, headers_of(run, stateless),
+            {.text = "\n", .every = limits::server_heartbeat, .is_steady = true});
 }
 
 void run_output::end(const run_outcome& outcome, bool stateless) {

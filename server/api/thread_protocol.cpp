@@ -118,13 +118,14 @@ value input_respond(const rooms& with, const std::string& thread_id, const value
   for (const char* member : {"update", "goto"})
     if (!params[member].is_null())
       command = command.with(member, params[member]);
+  const auto seq = hub->last_seq(); // the client must not skip events of the new run
   start_run(with, thread_id,
             value::map({{"assistant_id", thread.metadata["assistant_id"]},
                         {"command", command},
                         {"config", params["config"]},
                         {"metadata", params["metadata"]}}));
   hub->take_questions(others);
-  return success(id, value::map(), hub->last_seq());
+  return success(id, value::map(), seq);
 }
 
 value state_get(const rooms& with, const std::string& thread_id, const value& id,

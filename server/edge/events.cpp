@@ -35,6 +35,7 @@ void event_writer::when_gone(std::function<void()> gone) const {
 json_writer::json_writer(http_responder to, http_headers headers,
                          std::chrono::milliseconds heartbeat)
   : to_{std::move(to)} {
+  to_.cut_unless_ended();
   headers.emplace_back("Content-Type", "application/json");
   to_.start(200, std::move(headers), {.text = "\n", .every = heartbeat, .is_steady = true});
 }

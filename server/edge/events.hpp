@@ -35,7 +35,8 @@ private:
 };
 
 /// A JSON answer that is awaited. The head leaves at once, with status 200; then "\n" every
-/// limits::server_heartbeat until the answer is there.
+/// limits::server_heartbeat until the answer is there. An answer that nobody finishes is cut, since
+/// a client would take it for an empty one.
 /// Thread: any.
 class json_writer {
 public:

@@ -17,6 +17,13 @@ bool is_older(std::int64_t created_at, std::int64_t other) noexcept {
   return created_at != 0 && created_at < other;
 }
 
+// A segment without a task's id stands for all tasks of its node.
+bool fits_segment(std::string_view wanted, std::string_view segment) noexcept {
+  return segment.starts_with(wanted)
+         && (segment.size() == wanted.size()
+             || (segment[wanted.size()] == ':' && wanted.find(':') == wanted.npos));
+}
+
 } // namespace
 
 bool wants(const subscription& what, const protocol_event& event) {
@@ -27,7 +34,7 @@ bool wants(const subscription& what, const protocol_event& event) {
     return !what.depth || event.ns.size() <= *what.depth;
   return std::ranges::any_of(what.namespaces, [&](const std::vector<std::string>& prefix) {
     return prefix.size() <= event.ns.size()
-           && std::equal(prefix.begin(), prefix.end(), event.ns.begin())
+           && std::equal(prefix.begin(), prefix.end(), event.ns.begin(), fits_segment)
            && (!what.depth || event.ns.size() - prefix.size() <= *what.depth);
   });
 }
@@ -108,7 +115,9 @@ void thread_hub::begin_thread(std::int64_t created_at) {
 
 void thread_hub::add(seen_run& run, run_translation::events events) {
   for (auto& event : events) {
-    auto seq = is_one_of_several_ ? run.next_seq++ : last_seq_ + 1;
+    auto seq = run.next_seq++;
+    if (!is_one_of_several_) // after a restart, the numbers go on
+      seq = std::max(seq, last_seq_ + 1);
     last_seq_ = std::max(last_seq_, seq);
     auto time = now_() / 1000;
     auto whole = value::map(

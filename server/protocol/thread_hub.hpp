@@ -48,9 +48,10 @@ struct thread_reader {
 
 /// The last limits::server_thread_events_max events are kept, of one thread: a thread that is
 /// created under the id of a removed one shows none of its events.
-/// Shape:  numbers go on from run to run. Among several servers, an event has the same number on
-///         each: the microsecond in which its run began, plus its place in the run. A run has fewer
-///         events than it takes microseconds, so the numbers of two runs are apart.
+/// Shape:  numbers go on from run to run, also after a restart of the server: an event has the
+///         microsecond in which its run began, plus its place in the run. A run has fewer events
+///         than it takes microseconds, so the numbers of two runs are apart, and the same on all
+///         servers of a database. A single server never lets a number fall.
 /// Thread: any.
 class thread_hub {
 public:
@@ -94,7 +95,7 @@ private:
   };
   struct seen_run {
     run_translation translation;
-    std::uint64_t next_seq = 0;   // among several servers
+    std::uint64_t next_seq = 0;
     std::uint64_t last_event = 0; // of the run, that had a part
     std::int64_t thread_created_at = 0;
   };

@@ -58,11 +58,6 @@ value checked_breakpoints(const checked_body& body, std::string_view name) {
   return given;
 }
 
-value checked_command(const checked_body& body) {
-  auto command = body.map("command");
-  return body.has("command") ? command : value{};
-}
-
 durability checked_durability(const checked_body& body) {
   if (auto given = body.one_of("durability", durabilities))
     return parse_durability(*given).value();
@@ -91,6 +86,8 @@ state_update update_of(const value& given) {
       out.emplace_back(std::string{e.key()}, e.val);
     return state_update{std::move(out)};
   }
+  if (!given.is_list())
+    throw error{errc::invalid_value, "command: update is neither an object nor a list of pairs"};
   for (const auto& pair : given.items()) {
     if (!pair.is_list() || pair.size() != 2 || !pair[0].is_string())
       throw error{errc::invalid_value, "command: update is neither an object nor a list of pairs"};
@@ -122,6 +119,42 @@ command command_of(const value& given) {
   return out;
 }
 
+value checked_command(const checked_body& body) {
+  if (!body.has("command"))
+    return {};
+  auto given = body.map("command");
+  try {
+    command_of(given);
+  } catch (const error& why) {
+    throw refusal{422, why.message()};
+  }
+  return given;
+}
+
+value checked_config(const checked_body& body) {
+  auto config = body.map("config");
+  for (auto inner : {"configurable", "metadata"})
+    if (const auto& v = config[inner]; !v.is_null() && !v.is_map())
+      throw refusal{422, std::string{"config."} + inner + ": " + to_json(v) + " is not an object"};
+  if (const auto& limit = config["recursion_limit"]; !limit.is_null() && !limit.is_int())
+    throw refusal{422, "config.recursion_limit: " + to_json(limit) + " is not a whole number"};
+  const auto& tags = config["tags"];
+  if (!tags.is_null() && (!tags.is_list() || !std::ranges::all_of(tags.items(), &value::is_string)))
+    throw refusal{422, "config.tags: " + to_json(tags) + " is not a list of texts"};
+  return config;
+}
+
+value checked_checkpoint(const checked_body& body) {
+  auto checkpoint = body.map("checkpoint");
+  for (auto member : {"checkpoint_id", "checkpoint_ns", "thread_id"})
+    if (const auto& v = checkpoint[member]; !v.is_null() && !v.is_string())
+      throw refusal{422,
+                    std::string{"checkpoint."} + member + ": " + to_json(v) + " is not a text"};
+  if (auto id = body.text("checkpoint_id"))
+    checkpoint = checkpoint.with("checkpoint_id", *id);
+  return checkpoint;
+}
+
 } // namespace
 
 std::string_view to_string(double_texting d) noexcept {
@@ -147,16 +180,10 @@ run_request read_run_request(const value& given) {
       throw refusal{422, "after_seconds: " + to_json(after) + " is not a number of seconds"};
     out.after_micros = static_cast<std::int64_t>(after.as_double() * 1e6);
   }
-  auto config = body.map("config");
-  for (auto inner : {"configurable", "metadata"})
-    if (const auto& v = config[inner]; !v.is_null() && !v.is_map())
-      throw refusal{422, std::string{"config."} + inner + ": " + to_json(v) + " is not an object"};
+  auto config = checked_config(body);
   if (!config["configurable"].empty() && !body["context"].is_null() && !body["context"].empty())
     throw refusal{400,
                   "Cannot specify both configurable and context. Prefer setting context alone."};
-  auto checkpoint = body.map("checkpoint");
-  if (auto id = body.text("checkpoint_id"))
-    checkpoint = checkpoint.with("checkpoint_id", *id);
   out.kwargs = value::map({{"input", body["input"]},
                            {"command", checked_command(body)},
                            {"config", config},
@@ -164,7 +191,7 @@ run_request read_run_request(const value& given) {
                            {"stream_mode", checked_modes(body)},
                            {"interrupt_before", checked_breakpoints(body, "interrupt_before")},
                            {"interrupt_after", checked_breakpoints(body, "interrupt_after")},
-                           {"checkpoint", checkpoint},
+                           {"checkpoint", checked_checkpoint(body)},
                            {"webhook", body["webhook"]},
                            {"feedback_keys", body["feedback_keys"]},
                            {"temporary", false},

@@ -1,5 +1,6 @@
 // run_carrying: how run_service carries a run out, from its first part to the commit of its end.
 #include "actors/log.hpp"
+#include "graph/graph_plan.hpp"
 #include "graph/plain_json.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/lease_rules.hpp"
@@ -28,6 +29,18 @@ value output_of(const run_result& ended, bool has_values) {
     out = value::map();
   if (!ended.interrupts().empty())
     out = out.with("__interrupt__", questions_form(ended.interrupts()));
+  return out;
+}
+
+// The channels of the graph's output schema, for all that clients see of a run; empty where they
+// are all channels of the state. Source: langgraph_api/stream.py.
+std::vector<std::string> output_names(const compiled_graph& graph) {
+  const auto& plan = *graph.plan();
+  std::vector<std::string> out;
+  if (plan.single || std::ranges::equal(plan.output_keys, plan.stream_keys))
+    return out;
+  for (auto c : plan.output_keys)
+    out.push_back(plan.channels[c].name);
   return out;
 }
 
@@ -118,6 +131,7 @@ void run_service::start(const std::shared_ptr<live_run>& hand) {
     throw error{errc::unknown_graph,
                 "run " + run.run_id + ": the server has no graph `" + run.graph_id + '`'};
   auto config = config_of(run);
+  config.output_keys = output_names(with->graph());
   control_hooks::set_gate(hand->control, std::move(gate));
   config.control = hand->control;
   const bool began_before = run.began_before() || hand->conflicts > 0;
@@ -234,7 +248,7 @@ void run_service::put_down() {
 
 bool run_service::has_next(const live_run& hand, const result<run_result>& how) const {
   if (how)
-    return how->paused() || !how->next().empty();
+    return !how->next().empty(); // a breakpoint after the last node leaves nothing to do
   auto with = graph_of(hand);
   auto newest = with ? with->try_get_state({.thread_id = hand.thread_id})
                      : result<state_snapshot>{how.error()};
@@ -245,7 +259,7 @@ void run_service::remove_checkpoints(const run_record& run) const {
   const auto& saver = graphs_.machine().saver();
   if (!saver)
     return;
-  auto removed = saver->delete_for_runs({run.run_id});
+  auto removed = saver->delete_for_runs({run.run_id}, {run.thread_id});
   if (!removed && removed.error().code() != errc::invalid_config)
     throw removed.error();
   if (!removed)

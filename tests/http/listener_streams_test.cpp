@@ -125,6 +125,25 @@ BOOST_AUTO_TEST_CASE(a_function_for_a_peer_that_has_left_is_called_at_once) {
   second.gone.get_future().wait();
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_that_must_be_whole_has_no_end_unless_somebody_ends_it) {
+  for (bool is_ended : {true, false}) {
+    waiting_server server;
+    raw_client client{server.port()};
+    client.say(get_request);
+    {
+      auto to = server.next().second;
+      to.cut_unless_ended();
+      to.start(200, {});
+      to.piece("part");
+      client.hear("part");
+      if (is_ended)
+        to.end();
+    }
+    BOOST_TEST(client.hear("\r\n") == "\r\n"); // of the chunk
+    BOOST_TEST(client.hear_all() == (is_ended ? "0\r\n\r\n" : ""));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(nobody_is_gone_after_the_answer_or_when_the_listener_ends) {
   waiting_server server;
   told answered, stopped;

@@ -54,6 +54,16 @@ inline compiled_graph failing_graph() {
   return g.compile({.name = "fail"});
 }
 
+// Its output schema has `shown` alone.
+inline compiled_graph narrow_graph() {
+  state_graph<> g{{{"shown", sum}, {"hidden", last_value}}};
+  g.output_schema({{"shown", sum}});
+  g.add_node("a", [] { return state_update{{"shown", 1}, {"hidden", "secret"}}; });
+  g.add_edge(START, "a");
+  g.add_edge("a", END);
+  return g.compile({.name = "narrow"});
+}
+
 // Answers in two pieces with the number of messages before; asks first when it hears `ask`, and
 // waits for the gate when it hears `wait`.
 inline compiled_graph talking_graph(const std::shared_ptr<gate>& at) {
@@ -148,8 +158,11 @@ public:
   std::shared_ptr<gate> at = std::make_shared<gate>();
   std::shared_ptr<document_store> documents = memory_documents();
   runtime machine{{.saver = make_memory_saver()}};
-  graph_set graphs{
-    machine, {{"plain", counting_graph()}, {"fail", failing_graph()}, {"chat", talking_graph(at)}}};
+  graph_set graphs{machine,
+                   {{"plain", counting_graph()},
+                    {"fail", failing_graph()},
+                    {"narrow", narrow_graph()},
+                    {"chat", talking_graph(at)}}};
   run_service runs{graphs, documents, {.server_id = "one"}};
   rooms with{graphs, documents, runs, make_memory_store(), std::make_shared<thread_hubs>(runs)};
   server_status status;

@@ -53,7 +53,9 @@ std::vector<value> results_in(const std::string& body) {
   std::vector<value> out;
   for (auto at = body.find("data: "); at != body.npos; at = body.find("data: ", at + 1)) {
     auto end = body.find('\n', at);
-    out.push_back(from_json(body.substr(at + 6, end - at - 6), json_form::plain).value()["result"]);
+    auto one = from_json(body.substr(at + 6, end - at - 6), json_form::plain).value();
+    BOOST_TEST(one["id"] == value("7")); // the request's
+    out.push_back(one["result"]);
   }
   return out;
 }

@@ -1,4 +1,4 @@
-// Runs that are cancelled together.
+// Runs as clients see them: cancelled together, with an output schema, at breakpoints.
 #include "tests/server/served_rooms.hpp"
 
 namespace troupe::server::test {
@@ -26,6 +26,29 @@ BOOST_AUTO_TEST_CASE(of_runs_that_are_cancelled_together_those_that_wait_come_fi
   BOOST_TEST(stored(waiting)["status"] == value("interrupted"));
   BOOST_TEST(stored(waiting)["updated_at"].as<std::string>()
              < stored(running)["updated_at"].as<std::string>());
+}
+
+BOOST_AUTO_TEST_CASE(clients_see_the_channels_of_the_output_schema) {
+  served_rooms server;
+  auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
+  auto body = value::map({{"assistant_id", "narrow"}, {"input", value::map({{"shown", 1}})}});
+  auto shown = value::map({{"shown", 2}});
+  BOOST_TEST(server.post("/threads/" + thread + "/runs/wait", body).json() == shown);
+  body = body.with("stream_mode", value::list({"values", "updates"}));
+  auto events = server.post("/threads/" + thread + "/runs/stream", body).body;
+  BOOST_TEST(events.find("{\"shown\":2}") != events.npos);
+  BOOST_TEST(events.find("hidden") == events.npos);
+  auto state = server.ask("GET", "/threads/" + thread + "/state").json();
+  BOOST_TEST(state["values"]["hidden"] == value("secret")); // the state is all of it
+}
+
+BOOST_AUTO_TEST_CASE(a_breakpoint_after_the_last_node_leaves_the_thread_idle) {
+  served_rooms server;
+  auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
+  auto body = value::map(
+    {{"assistant_id", "plain"}, {"input", value::map()}, {"interrupt_after", value::list({"a"})}});
+  BOOST_TEST(server.post("/threads/" + thread + "/runs/wait", body).status == 200);
+  BOOST_TEST(server.ask("GET", "/threads/" + thread).json()["status"] == value("idle"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

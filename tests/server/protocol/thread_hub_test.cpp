@@ -133,6 +133,39 @@ BOOST_AUTO_TEST_CASE(a_thread_under_the_id_of_a_removed_one_shows_none_of_its_ev
   BOOST_TEST(heard[3] == "replaced");
 }
 
+BOOST_AUTO_TEST_CASE(numbers_go_on_after_a_restart_and_never_fall) {
+  std::vector<std::uint64_t> numbers;
+  auto run_at = [&](thread_hub& hub, const thread_observer& to, std::int64_t begun_at) {
+    const run_record run{.run_id = std::to_string(begun_at), .graph_id = "g", .begun_at = begun_at};
+    to.began(run);
+    to.ended({run});
+    numbers.push_back(hub.last_seq());
+  };
+  auto hub_of = [] { return std::make_shared<thread_hub>([] { return std::int64_t{0}; }, false); };
+  auto before = hub_of(), after = hub_of();
+  auto to_before = thread_hub::observer(before), to_after = thread_hub::observer(after);
+  run_at(*before, to_before, 1000);
+  run_at(*before, to_before, 900); // the clock went back
+  run_at(*after, to_after, 5000);
+  BOOST_TEST(numbers == (std::vector<std::uint64_t>{1001, 1003, 5001}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_segment_without_a_task_stands_for_all_tasks_of_its_node) {
+  auto fits = [](std::vector<std::string> prefix, std::vector<std::string> ns) {
+    return wants({.channels = {"values"}, .namespaces = {std::move(prefix)}},
+                 {.method = "values", .ns = std::move(ns), .data = {}});
+  };
+  BOOST_TEST(fits({"sub"}, {"sub:1"}));
+  BOOST_TEST(fits({"sub"}, {"sub"}));
+  BOOST_TEST(fits({"sub:1"}, {"sub:1", "inner:2"}));
+  BOOST_TEST(fits({"sub", "inner"}, {"sub:1", "inner:2"}));
+  BOOST_TEST(!fits({"sub"}, {"subs:1"}));
+  BOOST_TEST(!fits({"sub:1"}, {"sub:12"}));
+  BOOST_TEST(!fits({"sub:1"}, {"sub:1:2"}));
+  BOOST_TEST(!fits({"sub"}, {}));
+}
+
 BOOST_AUTO_TEST_CASE(questions_of_a_run_are_taken_once) {
   auto hub = std::make_shared<thread_hub>([] { return std::int64_t{0}; }, false);
   auto to = thread_hub::observer(hub);
