@@ -194,7 +194,7 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
   shared.graphs = &runtime_;
   const auto& options = plan()->options;
   shared.memory = options.store ? options.store.get() : runtime_.store().get();
-  shared.cache = options.cache ? options.cache.get() : runtime_.cache().get();
+  shared.cache = cache();
   request->input = input.get();
   request->shown = std::move(*shown);
   request->stored = store != nullptr;
@@ -453,19 +453,24 @@ void app_core::start_later(std::shared_ptr<run_request> request,
   });
 }
 
+node_cache* app_core::cache() const {
+  const auto& own = plan()->options.cache;
+  return own ? own.get() : runtime_.cache().get();
+}
+
 result<void> app_core::clear_cache(const std::vector<std::string>& nodes) {
   if (stopped())
     return runtime_is_gone();
-  auto* cache = plan()->options.cache ? plan()->options.cache.get() : runtime_.cache().get();
-  if (!cache)
+  auto* own = cache();
+  if (!own)
     return error{errc::invalid_config, "No cache is set for this graph. Cannot clear cache."};
   if (nodes.empty())
-    return cache->clear(cache_space(*plan()));
+    return own->clear(cache_space(*plan()));
   for (const auto& name : nodes) {
-    if (auto cleared = cache->clear(cache_space(*plan(), name)); !cleared)
+    if (auto cleared = own->clear(cache_space(*plan(), name)); !cleared)
       return cleared;
     if (plan()->functional || plan()->find_node(name) == no_index)
-      if (auto cleared = cache->clear(task_cache_space(name)); !cleared)
+      if (auto cleared = own->clear(task_cache_space(name)); !cleared)
         return cleared;
   }
   return {};

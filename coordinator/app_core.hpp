@@ -88,6 +88,9 @@ private:
   bool begin_in(strand* unit, std::shared_ptr<run_request> request,
                 const std::shared_ptr<pending_run>& completion, const std::function<void()>& then);
   group_ptr idle_group();
+  /// The graph's own, else the runtime's; null without one. That of a graph around it is not its
+  /// own. Source: langgraph/pregel/main.py, Pregel._defaults.
+  node_cache* cache() const;
   result<void> load_here(run_request& request);
   void start_later(std::shared_ptr<run_request> request, std::shared_ptr<pending_run> completion,
                    std::function<void()> then);

@@ -3,6 +3,8 @@
 #include "coordinator/app_core.hpp"
 #include "engine/find_checkpoint.hpp"
 
+#include <algorithm>
+
 namespace troupe {
 
 namespace {
@@ -69,19 +71,21 @@ std::shared_ptr<run_shared> shared_within(const nested_run& run,
   out->control = outer.control;
   out->graphs = outer.graphs;
   out->memory = options.store ? options.store.get() : outer.memory;
-  out->cache = options.cache ? options.cache.get() : outer.cache;
   out->lease = outer.lease;
   out->above = task.run;
   out->caller = run.task;
   out->ns = nested_namespace(task.ns(), options.checkpointer.mode() == checkpointing::per_thread,
                              run.nth);
-  if (options.checkpointer.mode() != checkpointing::none) {
-    out->store = outer.store;
-    out->claim = outer.claim;
-    out->saver = outer.saver;
-  }
+  out->store = outer.store; // also for a graph that stores nothing: graphs within it may
+  out->claim = outer.claim;
+  out->saver = outer.saver;
   out->parents = outer.parents.is_map() ? outer.parents : value::map();
   out->parents = out->parents.with(outer.ns, value(step.checkpoint_id));
+  const auto& within = task.checkpoint_ns(); // longer for a task that a body or a failure started
+  for (auto end = outer.ns.size(); end < within.size();) {
+    end = std::min(within.find('|', end + 1), within.size());
+    out->parents = out->parents.with(within.substr(0, end), value(step.checkpoint_id));
+  }
   out->addressed = outer.addressed;
   out->answers = outer.answers;
   out->replay = outer.replay;
@@ -166,6 +170,7 @@ result<std::shared_ptr<run_request>> app_core::prepare_within(const nested_run& 
   auto step = run.task->run->open_step();
   request->shared = shared_within(run, step);
   auto& shared = *request->shared;
+  shared.cache = cache();
   if (run.task->over())
     return error{errc::cancelled, "run graph `" + graph().name() + "` in node `"
                                     + run.task->node->name + "`: the task was given up"};
@@ -175,7 +180,8 @@ result<std::shared_ptr<run_request>> app_core::prepare_within(const nested_run& 
                                         + "`: more than graph_depth_max runs within one another"};
   request->input = run.input.get();
   request->shown = {plan()->output_keys, plan()->single};
-  request->stored = shared.store != nullptr;
+  request->stored = shared.store != nullptr
+                    && plan()->options.checkpointer.mode() != checkpointing::none;
   request->told_resuming = run.task->attempt > 1 ? std::optional{true} : step.resuming;
   if (!request->stored)
     return request;

@@ -171,6 +171,9 @@ void run_loop::add_handler(std::uint32_t failed) {
     return;
   }
   s.scope = make_task(s, place);
+  if (!progress_.entry.replaying) // a handler whose task failed in an earlier run is announced
+    if (const auto* stored = progress_.pending.find(of.plan.id); stored && stored->handed_over)
+      emit_task_start(s);
   ++step_.unfinished;
 }
 

@@ -187,6 +187,8 @@ task_ptr run_loop::make_task(const step_slot& s, std::uint32_t place) {
   task->sent_index = s.plan.index;
   if (s.call)
     task->set_checkpoint_ns(s.caller->ns);
+  else if (s.handles != no_index)
+    task->set_checkpoint_ns(step_.namespace_of(step_.slots[s.handles], shared_->ns));
   if (!s.plan.id.empty())
     task->identify(s.plan.id,
                    s.handles == no_index ? std::string{} : step_.namespace_of(s, shared_->ns));
@@ -400,8 +402,9 @@ void run_loop::report(const step_slot& s) {
     return;
   name_tasks();
   auto part = task_result_part(*s.node, s.plan.id, s.failure ? error_value(*s.failure) : value{},
-                               s.status == task_status::done ? result_map(plan(), s.writes)
-                                                             : value::map(),
+                               s.status == task_status::done
+                                 ? result_map(plan(), s.writes, whole_state(plan()))
+                                 : value::map(),
                                s.questions, s.worker ? *s.worker : std::string{});
   if (wants(stream_mode::tasks))
     emit(stream_mode::tasks, part);

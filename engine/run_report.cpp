@@ -61,7 +61,8 @@ void run_loop::emit_checkpoint() {
                                .configurable = shared_->config.configurable,
                                .plan = &plan(),
                                .tasks = &tasks,
-                               .stored = &progress_.pending});
+                               .stored = &progress_.pending,
+                               .shown = &shown_});
   if (wants(stream_mode::checkpoints))
     emit(stream_mode::checkpoints, part);
   if (wants(stream_mode::debug))
@@ -81,7 +82,9 @@ void run_loop::emit_task_start(const step_slot& s) {
     input = shown.whole;
   }
   auto metadata = detail::task_metadata(shared_->config.metadata, plan(), *s.node);
-  auto part = task_part(*s.node, s.plan, input, plan(), metadata);
+  auto task = s.plan;
+  task.push = task.push || s.handles != no_index; // as a handler starts in the reference
+  auto part = task_part(*s.node, task, input, plan(), metadata);
   if (wants(stream_mode::tasks))
     emit(stream_mode::tasks, part);
   if (wants(stream_mode::debug))

@@ -95,7 +95,7 @@ task_snapshot show_task(const graph_plan& plan, planned_task&& task, const task_
   out.error = record->error;
   out.interrupts = live ? record->waiting() : record->questions;
   if (record->finished())
-    out.result = result_payload(plan, record->output);
+    out.result = result_payload(plan, record->output, whole_state(plan));
   return out;
 }
 

@@ -13,10 +13,6 @@ namespace troupe {
 
 namespace {
 
-bool among(const index_list& keys, channel_index c) {
-  return c != no_index && std::find(keys.begin(), keys.end(), c) != keys.end();
-}
-
 // The return value of a started task; null without one.
 const value* find_returned(const task_write_list& writes) {
   for (const auto& w : writes)
@@ -63,7 +59,7 @@ value task_view(const planned_task& task, const checkpoint_view& view) {
     return value::map(std::move(out));
   }
   if (record && record->finished())
-    if (auto result = result_payload(*view.plan, record->output); !result.empty())
+    if (auto result = result_payload(*view.plan, record->output, *view.shown); !result.empty())
       out.emplace_back("result", std::move(result));
   out.emplace_back("interrupts", record ? questions_list(record->questions) : value::list());
   return value::map(std::move(out));
@@ -127,12 +123,13 @@ value interrupts_part(const std::vector<interrupt>& questions) {
   return value::map({{std::string{names::interrupt}, questions_list(questions)}});
 }
 
-value result_map(const graph_plan& plan, const task_write_list& writes) {
+value result_map(const graph_plan& plan, const task_write_list& writes,
+                 const shown_channels& shown) {
   using boost::container::small_vector;
   small_vector<std::pair<std::string_view, small_vector<value, 1>>, 4> by_channel;
   for (const auto& w : writes) {
     auto target = w.target(plan);
-    if (!among(plan.stream_keys, w.channel) && target != names::returned)
+    if (!shown.has(w.channel) && target != names::returned)
       continue;
     auto it = std::find_if(by_channel.begin(), by_channel.end(),
                            [target](const auto& e) { return e.first == target; });
@@ -152,9 +149,10 @@ value result_map(const graph_plan& plan, const task_write_list& writes) {
   return value_access::map({out.data(), out.size()}, duplicates);
 }
 
-value result_payload(const graph_plan& plan, const task_write_list& writes) {
-  auto all = result_map(plan, writes);
-  bool bare = (plan.single || all.contains(names::returned)) && !all.empty();
+value result_payload(const graph_plan& plan, const task_write_list& writes,
+                     const shown_channels& shown) {
+  auto all = result_map(plan, writes, shown);
+  bool bare = (shown.bare || all.contains(names::returned)) && !all.empty();
   return bare ? all.entries()[0].val : all;
 }
 

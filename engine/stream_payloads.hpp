@@ -29,11 +29,13 @@ value updates_part(const std::string& node, value update, bool cached);
 /// `{"__interrupt__": [questions]}`; the list is empty for a breakpoint.
 value interrupts_part(const std::vector<interrupt>& questions);
 
-/// A task's result as snapshots and result parts show it: a map of its writes to state channels. A
-/// channel that was written twice has {"$writes": [...]}.
-value result_payload(const graph_plan& plan, const task_write_list& writes);
+/// A task's result as snapshots and result parts show it: a map of its writes to channels that are
+/// shown. A channel that was written twice has {"$writes": [...]}.
+value result_payload(const graph_plan& plan, const task_write_list& writes,
+                     const shown_channels& shown);
 /// As result_payload(), but always a map, also for a single-value graph or a started task.
-value result_map(const graph_plan& plan, const task_write_list& writes);
+value result_map(const graph_plan& plan, const task_write_list& writes,
+                 const shown_channels& shown);
 
 /// The parts at a task's start and at its end. `worker`: the worker it ran on; empty: this process.
 /// Shape:  without the member `metadata` when `metadata` is null.
@@ -58,6 +60,7 @@ struct checkpoint_view {
   const graph_plan* plan = nullptr;
   const std::vector<planned_task>* tasks = nullptr;
   const stored_writes* stored = nullptr;
+  const shown_channels* shown = nullptr; // those of a task's result
 };
 value checkpoint_part(const checkpoint_view& view);
 

@@ -364,8 +364,7 @@ BOOST_AUTO_TEST_CASE(an_agent_of_a_team_runs_on_a_worker) {
                    : create_supervisor({.agents = {{far, on_worker{}}},
                                         .model = speaks({asks_for({hand_to("far")}), "final"}),
                                         .add_handoff_back_messages = false});
-    runtime rt{
-      {.saver = make_memory_saver(), .workers = std::make_shared<loopback_workers>(nullptr, "w1")}};
+    runtime rt{{.saver = make_memory_saver(), .workers = std::make_shared<loopback_workers>("w1")}};
     auto app = rt.load(graph.compile());
     bool was_there = false;
     auto parts = app.stream(team_question(), {.thread_id = "t"}, {stream_mode::tasks});

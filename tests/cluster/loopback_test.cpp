@@ -346,7 +346,7 @@ BOOST_FIXTURE_TEST_CASE(graphs_within_one_another_are_counted_over_processes, fi
 
 BOOST_AUTO_TEST_CASE(the_worker_of_a_task_is_in_its_result_and_in_the_metadata_of_its_step) {
   auto checkpoints = make_memory_saver();
-  runtime rt{{.saver = checkpoints, .workers = std::make_shared<loopback_workers>(nullptr, "one")}};
+  runtime rt{{.saver = checkpoints, .workers = std::make_shared<loopback_workers>("one")}};
   state_graph<> g{numbers};
   auto body = [](const state_view&) { return value{{"log", value::list({value("ran")})}}; };
   g.add_node("near", body);
@@ -377,7 +377,7 @@ BOOST_AUTO_TEST_CASE(the_worker_of_a_task_is_in_its_result_and_in_the_metadata_o
 }
 
 BOOST_FIXTURE_TEST_CASE(of_a_step_with_very_many_placed_tasks_no_worker_is_stored, fixture) {
-  auto workers = std::make_shared<loopback_workers>(nullptr, "one");
+  auto workers = std::make_shared<loopback_workers>("one");
   runtime own{{.saver = checkpoints, .workers = workers}};
   for (auto tasks : {limits::metadata_workers_max, limits::metadata_workers_max + 1}) {
     state_graph<> g{numbers};

@@ -98,7 +98,7 @@ schema state_of(const script_json& declared, world& w) {
 
 compiled_graph agent_of(const std::string& name, const script_json& declared, world& w) {
   const auto& agent = declared.at("agent");
-  auto compile = compile_options_of(name, declared);
+  auto compile = compile_options_of(name, declared, w);
   react_agent_options out;
   out.model = std::make_shared<case_model>(name, agent.at("model"), w);
   out.tools = tools_of(member(agent, "tools"), w);

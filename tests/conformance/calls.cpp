@@ -227,12 +227,10 @@ app<> case_run::app_for(const script_json& call) {
 runtime& case_run::host(const services& used) {
   auto& found = hosts_[used];
   if (!found)
-    found = std::make_unique<runtime>(runtime_options{
-      .saver = used.saver ? saver_ : nullptr,
-      .store = used.store ? store_ : nullptr,
-      .cache = used.cache ? cache_ : nullptr,
-      .workers = world_.placed ? std::make_shared<loopback_workers>(used.cache ? cache_ : nullptr)
-                               : nullptr});
+    found = std::make_unique<runtime>(
+      runtime_options{.saver = used.saver ? saver_ : nullptr,
+                      .store = used.store ? store_ : nullptr,
+                      .workers = world_.placed ? std::make_shared<loopback_workers>() : nullptr});
   return *found;
 }
 

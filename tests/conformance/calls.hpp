@@ -72,7 +72,6 @@ private:
   model_book models_{script_.models};
   std::shared_ptr<saver> saver_ = make_memory_saver();
   std::shared_ptr<store> store_ = make_memory_store();
-  std::shared_ptr<node_cache> cache_ = make_memory_cache();
   std::map<services, std::unique_ptr<runtime>> hosts_;
   std::map<std::string, app<>> apps_;
 };

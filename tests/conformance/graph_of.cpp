@@ -25,7 +25,7 @@ public:
     add_nodes();
     add_edges();
     add_branches();
-    return graph_.compile(compile_options_of(name_, declared_));
+    return graph_.compile(compile_options_of(name_, declared_, world_));
   }
 
 private:
@@ -174,13 +174,16 @@ checkpointing checkpointing_of(const std::string& name, const script_json& compi
 
 } // namespace
 
-compile_options compile_options_of(const std::string& name, const script_json& declared) {
+compile_options compile_options_of(const std::string& name, const script_json& declared,
+                                   const world& w) {
   const auto& compile = compile_of(declared);
   compile_options out;
   out.name = compile.value("name", name);
   out.interrupt_before = node_names(compile.value("interrupt_before", script_json{}));
   out.interrupt_after = node_names(compile.value("interrupt_after", script_json{}));
   out.checkpointer = checkpointing_of(name, compile);
+  if (compile.value("cache", script_json{}) == true)
+    out.cache = w.cache;
   out.strict_targets = false; // the reference drops what leads nowhere
   out.finish_steps = true;    // FORMAT.md, Order: a failed task keeps no other from running
   return out;
@@ -190,8 +193,7 @@ services services_of(const std::string& name, const script_json& declared) {
   const auto& compile = compile_of(declared);
   auto checkpointer = compile.value("checkpointer", script_json{});
   return {.saver = name == "main" ? checkpointer == true : checkpointer == "case",
-          .store = compile.value("store", script_json{}) == true,
-          .cache = compile.value("cache", script_json{}) == true};
+          .store = compile.value("store", script_json{}) == true};
 }
 
 compiled_graph graph_of(const std::string& name, const script_json& declared, world& w) {

@@ -18,13 +18,13 @@ namespace troupe::conformance {
 compiled_graph graph_of(const std::string& name, const script_json& declared, world& w);
 
 /// The options with which a graph or workflow is compiled.
-compile_options compile_options_of(const std::string& name, const script_json& declared);
+compile_options compile_options_of(const std::string& name, const script_json& declared,
+                                   const world& w);
 
 /// The services of the case that a graph with calls uses.
 struct services {
   bool saver = false;
   bool store = false;
-  bool cache = false;
   friend auto operator<=>(const services&, const services&) = default;
 };
 services services_of(const std::string& name, const script_json& declared);

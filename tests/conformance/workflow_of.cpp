@@ -27,8 +27,9 @@ node_output run_task(world& w, const script_json& declared, const value& argumen
 } // namespace
 
 compiled_graph workflow_of(const std::string& name, const script_json& declared, world& w) {
-  auto compiled = compile_options_of(name, declared);
+  auto compiled = compile_options_of(name, declared, w);
   entrypoint_options options;
+  options.cache = compiled.cache;
   options.checkpointer = compiled.checkpointer;
   options.retry_policy = retry_of(declared);
   options.cache_policy = cache_of(declared);

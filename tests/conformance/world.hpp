@@ -5,8 +5,11 @@
 #include "tests/conformance/shuffle.hpp"
 #include "tests/conformance/uses.hpp"
 
+#include <troupe/node_cache.hpp>
+
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -34,6 +37,7 @@ public:
   model_book* models = nullptr;
   std::optional<conformance::shuffle> shuffle; ///< of a run whose tasks end out of order
   bool placed = false;                         ///< subgraphs run on a worker
+  std::shared_ptr<node_cache> cache = make_memory_cache(); ///< of graphs that are compiled with one
   use_log uses;
 
   /// An error handler ran; all that did. Shape: their namespaces.

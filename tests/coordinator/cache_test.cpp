@@ -190,6 +190,21 @@ BOOST_AUTO_TEST_CASE(nodes_and_graphs_of_other_names_share_nothing) {
 
 // ---- how long -------------------------------------------------------------------------------
 
+BOOST_AUTO_TEST_CASE(a_graph_within_another_one_has_the_runtimes_cache_but_not_that_of_the_other) {
+  for (bool is_runtimes : {true, false}) {
+    counter ran = 0;
+    state_graph<> outer{{{"x", last_value}, {"y", last_value}}};
+    outer.add_node("inner", doubling(ran, for_good));
+    outer.add_edge(START, "inner");
+    auto own = is_runtimes ? nullptr : make_memory_cache();
+    runtime rt{is_runtimes ? with_cache() : runtime_options{.saver = make_memory_saver()}};
+    auto app = rt.load(outer.compile({.cache = own}));
+    for (int n = 0; n < 2; ++n)
+      BOOST_TEST(app.invoke({{"x", 2}}, thread(n)).value()["y"] == value(4));
+    BOOST_TEST(ran == (is_runtimes ? 1 : 2));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_has_run_out_is_run_again) {
   counter ran{0};
   auto policy = for_good;
