@@ -2,6 +2,7 @@
 #include "server/api/rooms.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/state_forms.hpp"
+#include "server/runs/document_changes.hpp"
 
 namespace troupe::server {
 
@@ -78,12 +79,28 @@ optional_update update_values(const checked_body& body) {
   return state_update{std::move(entries)};
 }
 
+void check_at_rest(const thread_record& thread) {
+  if (!thread.inflight.empty())
+    throw refusal{409, "Thread is busy: it has pending or running runs"};
+}
+
+// Of several updates at once, each comes after another one.
+result<checkpoint_ref> update_thread_state(const rooms& with, const app<>& graph,
+                                           const run_config& place, const optional_update& values,
+                                           const std::string& as_node) {
+  for (int tries = 1;; ++tries) {
+    auto written = graph.try_update_state(place, values, as_node);
+    if (written || written.error().code() != errc::conflict || tries == commit_tries_max)
+      return written;
+    check_at_rest(thread_at(with, place.thread_id).thread);
+  }
+}
+
 http_whole update_state(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
   auto found = thread_at(with, call.parameters[0]);
   auto& thread = found.thread;
-  if (!thread.inflight.empty())
-    throw refusal{409, "Thread is busy: it has pending or running runs"};
+  check_at_rest(thread);
   auto graph = graph_for_update(with, thread);
   auto place = place_of(thread, body);
   place.metadata =
@@ -95,7 +112,7 @@ http_whole update_state(const rooms& with, const api_call& call) {
     throw refusal{404,
                   "Checkpoint " + place.checkpoint_id + " not found on thread " + thread.thread_id};
   auto as_node = body.text("as_node").value_or("");
-  auto written = graph.try_update_state(place, update_values(body), as_node);
+  auto written = update_thread_state(with, graph, place, update_values(body), as_node);
   if (!written
       && (written.error().code() == errc::invalid_update
           || written.error().code() == errc::invalid_value))
@@ -107,6 +124,7 @@ http_whole update_state(const rooms& with, const api_call& call) {
     thread.had_runs = true;
     if (thread.inflight.empty())
       thread.status = state.next.empty() ? thread_status::idle : thread_status::interrupted;
+    thread.error = {};
     thread.updated_at = thread.state_updated_at = time_text(with.runs.now());
     auto stored = with.documents->commit_and_wait(
       {{document_kind::thread, thread.thread_id, thread.body(), found.revision}});

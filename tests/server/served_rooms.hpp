@@ -96,7 +96,8 @@ inline compiled_graph talking_graph(const std::shared_ptr<gate>& at) {
 
 class served_rooms {
 public:
-  served_rooms() {
+  explicit served_rooms(std::shared_ptr<saver> checkpoints = make_memory_saver())
+    : machine{{.saver = std::move(checkpoints)}} {
     for (const auto& id : graphs.ids())
       add_assistant(default_assistant_id(id), id, id);
     router routes;
@@ -157,7 +158,7 @@ public:
 
   std::shared_ptr<gate> at = std::make_shared<gate>();
   std::shared_ptr<document_store> documents = memory_documents();
-  runtime machine{{.saver = make_memory_saver()}};
+  runtime machine;
   graph_set graphs{machine,
                    {{"plain", counting_graph()},
                     {"fail", failing_graph()},

@@ -1,8 +1,27 @@
 // Runs as clients see them: cancelled together, with an output schema, at breakpoints.
 #include "tests/server/served_rooms.hpp"
 
+#include <atomic>
+
 namespace troupe::server::test {
 namespace {
+
+/// Answers some requests as if another update of the thread had come first.
+class contested_saver : public forwarding_saver {
+public:
+  using forwarding_saver::forwarding_saver;
+  void submit(save_request request, save_ack when,
+              std::function<void(result<void>)> done) override {
+    if (refused > 0) {
+      --refused;
+      return done(error{errc::conflict, "another one came first"});
+    }
+    forwarding_saver::submit(std::move(request), when, std::move(done));
+  }
+  std::atomic<int> refused = 0;
+};
+
+} // namespace
 
 BOOST_AUTO_TEST_SUITE(runs_api)
 
@@ -36,7 +55,7 @@ BOOST_AUTO_TEST_CASE(clients_see_the_channels_of_the_output_schema) {
   BOOST_TEST(server.post("/threads/" + thread + "/runs/wait", body).json() == shown);
   body = body.with("stream_mode", value::list({"values", "updates"}));
   auto events = server.post("/threads/" + thread + "/runs/stream", body).body;
-  BOOST_TEST(events.find("{\"shown\":2}") != events.npos);
+  BOOST_TEST(events.find("{\"shown\":4}") != events.npos); // the thread had 2
   BOOST_TEST(events.find("hidden") == events.npos);
   auto state = server.ask("GET", "/threads/" + thread + "/state").json();
   BOOST_TEST(state["values"]["hidden"] == value("secret")); // the state is all of it
@@ -51,7 +70,21 @@ BOOST_AUTO_TEST_CASE(a_breakpoint_after_the_last_node_leaves_the_thread_idle) {
   BOOST_TEST(server.ask("GET", "/threads/" + thread).json()["status"] == value("idle"));
 }
 
+BOOST_AUTO_TEST_CASE(an_update_of_a_state_comes_after_those_that_came_first) {
+  auto checkpoints = std::make_shared<contested_saver>(make_memory_saver());
+  served_rooms server{checkpoints};
+  auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
+  auto run = value::map({{"assistant_id", "plain"}, {"input", value::map({{"count", 1}})}});
+  BOOST_TEST(server.post("/threads/" + thread + "/runs/wait", run).status == 200);
+  const auto path = "/threads/" + thread + "/state";
+  const auto update = value::map({{"values", value::map({{"count", 5}})}, {"as_node", "a"}});
+  checkpoints->refused = 3;
+  BOOST_TEST(server.post(path, update).status == 200);
+  BOOST_TEST(server.ask("GET", path).json()["values"]["count"] == value(7));
+  checkpoints->refused = 1000; // it gives up
+  BOOST_TEST(server.post(path, update).status == 409);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
-} // namespace
 } // namespace troupe::server::test
