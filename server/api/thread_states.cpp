@@ -84,7 +84,7 @@ void check_at_rest(const thread_record& thread) {
     throw refusal{409, "Thread is busy: it has pending or running runs"};
 }
 
-// Of several updates at once, each comes after another one.
+// Updates at the same time come one after the other.
 result<checkpoint_ref> update_thread_state(const rooms& with, const app<>& graph,
                                            const run_config& place, const optional_update& values,
                                            const std::string& as_node) {
