@@ -302,7 +302,7 @@ loop::done_with loop::attempt(task_model& t, asking& a, bool again) {
 loop::done_with loop::execute_inner(task_model& t, bool again) {
   const auto& inner = *t.node->inner;
   loop_setup s;
-  s.stored = set_.stored && inner.design->keeps != checkpointing::none;
+  s.stored = inner.design->keeps != checkpointing::none; // also within a graph that stores nothing
   s.ns = inner_ns(inner, task_ns(set_.ns, t));
   s.nested = true;
   s.durability = set_.durability;
