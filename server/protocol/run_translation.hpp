@@ -13,11 +13,12 @@ namespace troupe::server {
 
 /// An event without its number and time.
 /// Shape:  `method`: lifecycle, values, messages, input.requested or tools. `ns`: namespaces from
-///         the root.
+///         the root. `id`: empty for one made of its number.
 struct protocol_event {
   std::string method;
   std::vector<std::string> ns;
   value data;
+  std::string id = {};
 };
 
 /// The name of an event's channel: that of its method, up to the dot.

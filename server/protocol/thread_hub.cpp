@@ -122,7 +122,7 @@ void thread_hub::add(seen_run& run, run_translation::events events) {
     auto time = now_() / 1000;
     auto whole = value::map(
       {{"type", "event"},
-       {"event_id", std::to_string(seq)},
+       {"event_id", event.id.empty() ? std::to_string(seq) : event.id},
        {"seq", seq},
        {"method", event.method},
        {"params", value::map({{"namespace", value::list({event.ns.begin(), event.ns.end()})},
@@ -156,7 +156,9 @@ void thread_hub::begin(const run_record& run) {
   begin_thread(run.thread_created_at);
   at->second.next_seq = static_cast<std::uint64_t>(run.begun_at);
   at->second.thread_created_at = run.thread_created_at;
-  add(at->second, at->second.translation.began());
+  auto events = at->second.translation.began();
+  events.front().id = "synth:" + run.run_id + ":lc||running"; // clients read the run's id from it
+  add(at->second, std::move(events));
 }
 
 // Each part once, whether it was stored, or told, or both.

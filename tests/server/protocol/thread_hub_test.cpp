@@ -133,6 +133,20 @@ BOOST_AUTO_TEST_CASE(a_thread_under_the_id_of_a_removed_one_shows_none_of_its_ev
   BOOST_TEST(heard[3] == "replaced");
 }
 
+BOOST_AUTO_TEST_CASE(the_id_of_a_runs_first_event_names_the_run) {
+  auto hub = std::make_shared<thread_hub>([] { return std::int64_t{0}; }, false);
+  auto to = thread_hub::observer(hub);
+  std::vector<value> ids;
+  auto reading =
+    hub->subscribe({.channels = {"lifecycle"}}, {.take = [&ids](const numbered_event& e) {
+                     ids.push_back(from_json(e.json, json_form::plain).value()["event_id"]);
+                   }});
+  const run_record run{.run_id = "r-1", .graph_id = "g", .begun_at = 5};
+  to.began(run);
+  to.ended({run});
+  BOOST_TEST(value::list(ids) == value::list({"synth:r-1:lc||running", "6"}));
+}
+
 BOOST_AUTO_TEST_CASE(numbers_go_on_after_a_restart_and_never_fall) {
   std::vector<std::uint64_t> numbers;
   auto run_at = [&](thread_hub& hub, const thread_observer& to, std::int64_t begun_at) {
