@@ -10,7 +10,7 @@ namespace troupe {
 
 namespace {
 
-constexpr std::size_t parts_gathered = 256;
+constexpr std::size_t parts_gathered = 256; // at most, before the reader takes them
 
 // Both by number.
 void add_in_order(part_list& to, part_list& from) {
@@ -115,7 +115,7 @@ void stream_queue::gather() const noexcept {
   }
 }
 
-// The deques are swapped, so that their memory is used again.
+// The lists are swapped, so that their memory is used again.
 void stream_queue::take_all(part_list& into) {
   {
     std::lock_guard lock{mutex_};

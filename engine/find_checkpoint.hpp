@@ -48,8 +48,9 @@ result<std::optional<checkpoint_tuple>> find_checkpoint(const graph_plan& plan, 
                                                         const checkpoint_ref& ref);
 
 /// Whether a checkpoint that the config names by id is there (`found`). The reference reads a
-/// missing one as an empty state; with store_history::latest_only that would end the thread's only
-/// checkpoint. Errors: checkpoint_missing.
+/// missing one as an empty state. With store_history::latest_only that would end the thread's only
+/// checkpoint.
+/// Errors: checkpoint_missing.
 result<void> check_kept(const run_config& config, bool found);
 
 /// The checkpoints that the query names, with the values of all their channels. An ancestor that is

@@ -167,9 +167,10 @@ const value* memory_chain::find_value(const version& at, std::uint32_t channel) 
 void memory_chain::store_value(const version& at, std::uint32_t channel, const value* val) {
   auto place = static_cast<std::ptrdiff_t>(value_place(at, channel));
   if (find_value(at, channel) == nullptr) {
-    reserve_few(values_);
-    if (val)
-      values_.insert(values_.begin() + place, {at, channel, *val});
+    if (!val)
+      return;
+    reserve_few(values_); // before an iterator into it is made
+    values_.insert(values_.begin() + place, {at, channel, *val});
   } else if (val) {
     values_[static_cast<std::size_t>(place)].val = *val;
   } else {

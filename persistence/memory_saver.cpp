@@ -162,16 +162,15 @@ public:
 
   result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids,
                                        const std::vector<std::string>& thread_ids) override {
+    const auto mark = [&run_ids](auto& thread) { mark_other_runs(thread, run_ids); };
     std::scoped_lock lock{mutex_};
     prune_report all;
     for (const auto& id : thread_ids)
       if (auto thread = threads_.find(id); thread != threads_.end())
-        all += troupe::prune(names_, thread->second,
-                             [&run_ids](auto& of) { mark_other_runs(of, run_ids); });
-    if (!thread_ids.empty())
-      return all;
-    for (auto& [id, thread] : threads_)
-      all += troupe::prune(names_, thread, [&run_ids](auto& of) { mark_other_runs(of, run_ids); });
+        all += troupe::prune(names_, thread->second, mark);
+    if (thread_ids.empty())
+      for (auto& [id, thread] : threads_)
+        all += troupe::prune(names_, thread, mark);
     return all;
   }
 

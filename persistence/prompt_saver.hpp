@@ -15,7 +15,9 @@ public:
   virtual result<void> store(const save_request& request) = 0;
 
   /// As get_tuple(ref), in the place of another checkpoint, whose memory is used again. False: it
-  /// is missing, and `into` is as before. Blocks: on a short lock. Errors: as get_tuple.
+  /// is missing, and `into` is as before.
+  /// Blocks: on a short lock.
+  /// Errors: as get_tuple.
   virtual result<bool> get_tuple(const checkpoint_ref& ref, checkpoint_tuple& into) = 0;
   using saver::get_tuple;
 

@@ -386,9 +386,9 @@ public:
 
   /// As prune(), removes the checkpoints of all namespaces whose metadata member `run_id` is one of
   /// these.
-  /// Shape:  `thread_ids`: the threads to look at; none: all, which takes longer the more there
-  /// are. Errors: as prune. Source: langgraph/checkpoint/base, BaseCheckpointSaver.delete_for_runs;
-  /// `thread_ids` is
+  /// Shape:  `thread_ids`: the threads to look at; none: all of them, however many there are.
+  /// Errors: as prune.
+  /// Source: langgraph/checkpoint/base, BaseCheckpointSaver.delete_for_runs; `thread_ids` is
   ///         troupe's.
   virtual result<prune_report> delete_for_runs(const std::vector<std::string>& run_ids,
                                                const std::vector<std::string>& thread_ids = {});

@@ -85,14 +85,17 @@ void check_at_rest(const thread_record& thread) {
 }
 
 // Updates at the same time come one after the other.
-result<checkpoint_ref> update_thread_state(const rooms& with, const app<>& graph,
-                                           const run_config& place, const optional_update& values,
-                                           const std::string& as_node) {
-  for (int tries = 1;; ++tries) {
-    auto written = graph.try_update_state(place, values, as_node);
-    if (written || written.error().code() != errc::conflict || tries == commit_tries_max)
-      return written;
-    check_at_rest(thread_at(with, place.thread_id).thread);
+checkpoint_ref update_thread_state(const rooms& with, const app<>& graph, const run_config& place,
+                                   const optional_update& values, const std::string& as_node) {
+  try {
+    return without_conflict([&] {
+      check_at_rest(thread_at(with, place.thread_id).thread);
+      return graph.update_state(place, values, as_node);
+    });
+  } catch (const error& why) {
+    if (why.code() == errc::invalid_update || why.code() == errc::invalid_value)
+      throw refusal{400, why.text()};
+    throw;
   }
 }
 
@@ -112,12 +115,7 @@ http_whole update_state(const rooms& with, const api_call& call) {
     throw refusal{404,
                   "Checkpoint " + place.checkpoint_id + " not found on thread " + thread.thread_id};
   auto as_node = body.text("as_node").value_or("");
-  auto written = update_thread_state(with, graph, place, update_values(body), as_node);
-  if (!written
-      && (written.error().code() == errc::invalid_update
-          || written.error().code() == errc::invalid_value))
-    throw refusal{400, written.error().text()};
-  auto at = written.value();
+  auto at = update_thread_state(with, graph, place, update_values(body), as_node);
   at.thread_id = thread.thread_id;
   for (;;) {
     auto state = graph.get_state({.thread_id = thread.thread_id});

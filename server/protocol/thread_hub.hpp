@@ -42,7 +42,8 @@ struct numbered_event {
 struct thread_reader {
   std::function<void(const numbered_event&)> take;
   /// Called once, before the first event of a newer thread than the one that is meant. The
-  /// subscription is over then. Empty: it goes on with the newer one.
+  /// subscription ends then. Without this function, the subscription continues with the newer
+  /// thread.
   std::function<void()> replaced = {};
 };
 

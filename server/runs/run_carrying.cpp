@@ -32,8 +32,8 @@ value output_of(const run_result& ended, bool has_values) {
   return out;
 }
 
-// The channels of the graph's output schema, for all that clients see of a run; empty where they
-// are all channels of the state. Source: langgraph_api/stream.py.
+// The channels of the graph's output schema, for all that clients see of a run, as in the recorded
+// server; empty where they are all channels of the state.
 std::vector<std::string> output_names(const compiled_graph& graph) {
   const auto& plan = *graph.plan();
   std::vector<std::string> out;
