@@ -37,13 +37,6 @@ value failure_of_server(const rooms& with, const value& id, const std::string& t
   return failure(id, "unknown_error", why.what());
 }
 
-// The state of a thread with those of its nested graphs; an empty one for a new thread.
-state_snapshot newest_of(const rooms& with, const std::string& thread_id) {
-  auto found = with.documents->get(document_kind::thread, thread_id).value();
-  auto graph = found ? graph_of(with, thread_record::of(found->body)) : std::nullopt;
-  return graph ? graph->get_state({.thread_id = thread_id}, true) : state_snapshot{};
-}
-
 void collect_questions(const state_snapshot& state, std::set<std::string>& ids) {
   for (const auto& task : state.tasks) {
     for (const auto& one : task.interrupts)
@@ -53,9 +46,18 @@ void collect_questions(const state_snapshot& state, std::set<std::string>& ids) 
   }
 }
 
+// Those of a thread and its nested graphs that wait for an answer. A run that is there already took
+// them: it answers them, or leaves them for other input.
 std::set<std::string> questions_of(const rooms& with, const std::string& thread_id) {
   std::set<std::string> out;
-  collect_questions(newest_of(with, thread_id), out);
+  auto found = with.documents->get(document_kind::thread, thread_id).value();
+  if (!found)
+    return out;
+  auto thread = thread_record::of(found->body);
+  if (!thread.inflight.empty())
+    return out;
+  if (auto graph = graph_of(with, thread))
+    collect_questions(graph->get_state({.thread_id = thread_id}, true), out);
   return out;
 }
 
@@ -78,18 +80,13 @@ value run_start(const rooms& with, const std::string& thread_id, const value& id
                           {"config", params["config"]},
                           {"metadata", params["metadata"]},
                           {"multitask_strategy", params["multitaskStrategy"]}});
-  // The run that asks may not have ended, so that its state lacks the question. The answer waits.
   auto hub = with.hubs->at(thread_id);
   auto answering = hub->answer();
-  bool is_answer = !params["input"].is_null()
-                   && (!questions_of(with, thread_id).empty() || hub->has_question());
-  if (is_answer)
+  if (!params["input"].is_null() && !questions_of(with, thread_id).empty())
     body = body.with("command", value::map({{"resume", params["input"]}}));
   else
     body = body.with("input", params["input"]);
   auto run = start_run(with, thread_id, body);
-  if (is_answer)
-    hub->take_questions();
   return success(id, value::map({{"run_id", run.run_id}}), 0);
 }
 
@@ -100,19 +97,14 @@ value input_respond(const rooms& with, const std::string& thread_id, const value
   auto answering = hub->answer();
   auto waiting = questions_of(with, thread_id);
   auto answers = value::map();
-  std::vector<std::string> others;
   for (const auto& one : given.items()) {
     if (!one["interrupt_id"].is_string())
       return failure(id, "invalid_argument", "input.respond requires an interrupt_id.");
     std::string question{one["interrupt_id"].as_string()};
-    answers = answers.with(question, one["response"]);
     if (!waiting.contains(question))
-      others.push_back(std::move(question));
+      return failure(id, "no_such_interrupt", "Unknown or already-consumed interrupt: " + question);
+    answers = answers.with(question, one["response"]);
   }
-  // The run that asks may not have ended, so that its state lacks the question. The answer waits.
-  for (const auto& one : others)
-    if (hub->is_unasked(one))
-      return failure(id, "no_such_interrupt", "Unknown or already-consumed interrupt: " + one);
   auto thread = thread_at(with, thread_id).thread;
   auto command = value::map({{"resume", answers}});
   for (const char* member : {"update", "goto"})
@@ -124,7 +116,6 @@ value input_respond(const rooms& with, const std::string& thread_id, const value
                         {"command", command},
                         {"config", params["config"]},
                         {"metadata", params["metadata"]}}));
-  hub->take_questions(others);
   return success(id, value::map(), seq);
 }
 

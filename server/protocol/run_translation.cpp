@@ -102,15 +102,17 @@ run_translation::events run_translation::part(const stream_part& part) {
     open_namespace(part.ns, out);
   switch (part.mode) {
     case stream_mode::messages: message_part(part, out); break;
-    case stream_mode::values:
+    case stream_mode::values: {
       finish_message(part.ns, out);
-      if (part.data.is_map())
-        ask(part.ns, part.data["__interrupt__"], out);
-      out.push_back({"values", part.ns, state_without_questions(part.data)});
+      const auto& questions = part.data.is_map() ? part.data["__interrupt__"] : value{};
+      ask(part.ns, questions);
+      auto& to = questions.empty() ? out : last_;
+      to.push_back({"values", part.ns, state_without_questions(part.data)});
       break;
+    }
     case stream_mode::updates:
       finish_message(part.ns, out);
-      ask(part.ns, part.data["__interrupt__"], out);
+      ask(part.ns, part.data["__interrupt__"]);
       break;
     case stream_mode::tools: out.push_back({"tools", part.ns, client_form(part.data)}); break;
     case stream_mode::tasks:
@@ -126,12 +128,12 @@ run_translation::events run_translation::part(const stream_part& part) {
   return out;
 }
 
-void run_translation::ask(const place& ns, const value& questions, events& out) {
+void run_translation::ask(const place& ns, const value& questions) {
   for (const auto& one : questions.items()) {
     auto form = client_form(one);
     auto id = text_member(form, "id");
     if (asked_.insert(id).second)
-      out.push_back(
+      last_.push_back(
         {"input.requested", ns, value::map({{"interrupt_id", id}, {"payload", form["value"]}})});
   }
 }
@@ -191,14 +193,15 @@ run_translation::events run_translation::ended(const run_outcome& outcome) {
   events out;
   const bool failed = outcome.run.status == run_status::error
                       || outcome.run.status == run_status::timeout;
-  const bool waits = outcome.output.contains("__interrupt__");
+  const bool waits = !asked_.empty() || outcome.output.contains("__interrupt__");
   const char* how = failed                                                   ? "failed"
                     : waits || outcome.run.status == run_status::interrupted ? "interrupted"
                                                                              : "completed";
-  while (!open_.empty())
-    close_namespace(place{open_.rbegin()->first}, how, out);
   while (!messages_.empty())
     finish_message(place{messages_.begin()->first}, out);
+  std::ranges::move(last_, std::back_inserter(out));
+  while (!open_.empty())
+    close_namespace(place{open_.rbegin()->first}, how, out);
   auto data = lifecycle(how, graph_name_);
   if (failed)
     data = data.with("error", outcome.run.error["message"]);

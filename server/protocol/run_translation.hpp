@@ -25,7 +25,8 @@ struct protocol_event {
 std::string_view channel_of(const protocol_event& event) noexcept;
 
 /// Translates one run.
-/// Order:  the root's lifecycle event `running` comes first, its end last.
+/// Order:  the root's lifecycle event `running` comes first, its end last. Questions, and the
+///         states that have them, come at the end of the run: a reader of one can answer it.
 /// Source: @langchain/protocol, as langgraph-api sends it: lifecycle, values, messages, input and
 ///         tools; no events of other channels.
 class run_translation {
@@ -36,17 +37,6 @@ public:
   events began();
   events part(const stream_part& part);
   events ended(const run_outcome& outcome);
-  /// Whether the run asked this question, and it was not taken.
-  bool has_question(const std::string& interrupt_id) const {
-    return asked_.contains(interrupt_id) && !taken_.contains(interrupt_id);
-  }
-  /// Takes a question, if the run asked it.
-  void take_question(const std::string& interrupt_id) {
-    if (asked_.contains(interrupt_id))
-      taken_.insert(interrupt_id);
-  }
-  bool has_question() const noexcept { return taken_.size() < asked_.size(); }
-  void take_questions() { taken_ = asked_; }
 
 private:
   using place = std::vector<std::string>;
@@ -60,13 +50,13 @@ private:
   void close_namespace(const place& ns, const char* how, events& out);
   void message_part(const stream_part& part, events& out);
   void finish_message(const place& ns, events& out);
-  void ask(const place& ns, const value& questions, events& out);
+  void ask(const place& ns, const value& questions);
 
   std::string graph_name_;
   std::map<place, std::string> open_;      // nested graphs, with their names
   std::map<place, open_message> messages_; // that came in pieces and are not whole yet
+  events last_;                            // questions, and the states that have them
   std::set<std::string> asked_;            // ids of questions
-  std::set<std::string> taken_;            // those of them that were taken
 };
 
 } // namespace troupe::server

@@ -67,32 +67,6 @@ bool thread_hub::has_subscribers() const {
   return std::ranges::any_of(readers_, [](const auto& weak) { return !weak.expired(); });
 }
 
-bool thread_hub::is_unasked(const std::string& interrupt_id) const {
-  std::lock_guard lock{mutex_};
-  return std::ranges::none_of(runs_, [&interrupt_id](const auto& run) {
-    return run.second.translation.has_question(interrupt_id);
-  });
-}
-
-bool thread_hub::has_question() const {
-  std::lock_guard lock{mutex_};
-  return std::ranges::any_of(runs_,
-                             [](const auto& run) { return run.second.translation.has_question(); });
-}
-
-void thread_hub::take_questions(const std::vector<std::string>& interrupt_ids) {
-  std::lock_guard lock{mutex_};
-  for (const auto& id : interrupt_ids)
-    for (auto& [run_id, run] : runs_)
-      run.translation.take_question(id);
-}
-
-void thread_hub::take_questions() {
-  std::lock_guard lock{mutex_};
-  for (auto& [run_id, run] : runs_)
-    run.translation.take_questions();
-}
-
 // Events and runs from before are those of a removed thread.
 void thread_hub::begin_thread(std::int64_t created_at) {
   if (created_at <= thread_created_at_)

@@ -75,17 +75,9 @@ public:
   std::uint64_t last_seq() const;
   bool has_subscribers() const;
 
-  /// Hold it from the look at questions until the run that answers them is there, and they are
-  /// taken: so each question is answered once, and stays open when that run cannot begin.
+  /// Hold it from the look at questions until the run that answers them is there: so each question
+  /// is answered once.
   std::unique_lock<std::mutex> answer() { return std::unique_lock{answers_}; }
-  /// Whether no run that has not ended asked this question, or somebody took it.
-  bool is_unasked(const std::string& interrupt_id) const;
-  /// Whether a run that has not ended has a question that nobody took.
-  bool has_question() const;
-  /// Takes questions of runs that have not ended; those that nobody asked are left out.
-  void take_questions(const std::vector<std::string>& interrupt_ids);
-  /// Takes all questions of runs that have not ended.
-  void take_questions();
 
   static thread_observer observer(std::weak_ptr<thread_hub> self);
 

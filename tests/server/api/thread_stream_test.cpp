@@ -61,30 +61,6 @@ ids rest_of(const ids& all, std::size_t first) {
   return {all.begin() + static_cast<std::ptrdiff_t>(first), all.end()};
 }
 
-// A run of a thread, as its hub sees it, that asks questions and does not end.
-class asking_run {
-public:
-  explicit asking_run(const streamed_thread& of)
-    : hub_{of.server.with.hubs->at(of.path("").substr(std::string{"/threads/"}.size()))} {
-    observer_.began(run_);
-  }
-  void ask(const std::vector<value>& ids) {
-    auto questions = value::list();
-    for (const auto& id : ids)
-      questions = questions.append(value::map({{"id", id}, {"value", "sure?"}}));
-    run_event asks{++events_, "updates", {}};
-    asks.part = std::make_shared<const stream_part>(
-      stream_part{stream_mode::updates, {}, value::map({{"__interrupt__", questions}})});
-    observer_.event(run_, asks);
-  }
-
-private:
-  const std::shared_ptr<thread_hub> hub_;
-  const thread_observer observer_ = thread_hub::observer(hub_);
-  const run_record run_{.run_id = "r", .graph_id = "chat"};
-  std::uint64_t events_ = 0;
-};
-
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(server_thread_stream)
@@ -178,9 +154,8 @@ BOOST_AUTO_TEST_CASE(a_stream_ends_before_a_thread_that_is_created_under_its_id)
   BOOST_TEST(client->hear_all().find("id: ") == std::string::npos);
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_to_a_run_that_has_not_ended_resumes_it) {
+BOOST_AUTO_TEST_CASE(the_next_input_of_a_thread_with_a_question_is_its_answer) {
   streamed_thread thread;
-  asking_run asking{thread};
   auto say = [&](const value& input, const char* assistant) {
     auto params = value::map({{"assistant_id", assistant}, {"input", input}});
     auto command = value::map({{"id", 1}, {"method", "run.start"}, {"params", params}});
@@ -194,7 +169,7 @@ BOOST_AUTO_TEST_CASE(an_answer_to_a_run_that_has_not_ended_resumes_it) {
   auto hello =
     value::map({{"messages", value::list({value::map({{"role", "user"}, {"content", "hi"}})})}});
   BOOST_TEST(start(hello)["input"] == hello); // nothing was asked yet
-  asking.ask({"q"});
+  thread.run("ask");
   BOOST_TEST(say("yes", "unknown")["type"] == value("error")); // the question stays
   auto answer = start("yes");
   BOOST_TEST(answer["command"]["resume"] == value("yes"));
@@ -202,29 +177,29 @@ BOOST_AUTO_TEST_CASE(an_answer_to_a_run_that_has_not_ended_resumes_it) {
   BOOST_TEST(start(hello)["input"] == hello); // it was answered
 }
 
-BOOST_AUTO_TEST_CASE(answers_that_are_refused_leave_their_questions_to_be_answered) {
+BOOST_AUTO_TEST_CASE(an_answer_that_is_refused_leaves_its_question_to_be_answered_once) {
   streamed_thread thread;
-  thread.run("one");
-  asking_run asking{thread};
-  asking.ask({"p", "q"});
+  thread.run("ask");
+  auto state = thread.server.ask("GET", thread.path("/state")).json();
+  auto question = state["interrupts"][0]["id"];
+  auto to = [](const value& id) { return value::map({{"interrupt_id", id}, {"response", "yes"}}); };
   auto respond = [&](const std::vector<value>& responses, const value& config = {}) {
     auto params = value::map({{"responses", value::list(responses)}, {"config", config}});
     auto command = value::map({{"id", 1}, {"method", "input.respond"}, {"params", params}});
     return thread.server.post(thread.path("/commands"), command).json();
   };
-  auto to = [](const char* id) { return value::map({{"interrupt_id", id}, {"response", "yes"}}); };
-  auto refused = respond({to("p"), to("q"), to("unknown")});
+  auto refused = respond({to(question), to("unknown")});
   BOOST_TEST(refused["error"] == value("no_such_interrupt"));
   BOOST_TEST(refused["message"] == value("Unknown or already-consumed interrupt: unknown"));
-  auto nameless = respond({to("p"), value::map({{"response", "yes"}})});
+  auto nameless = respond({to(question), value::map({{"response", "yes"}})});
   BOOST_TEST(nameless["error"] == value("invalid_argument"));
-  auto no_run = respond({to("p"), to("q")}, "not a map");
+  auto no_run = respond({to(question)}, "not a map");
   BOOST_TEST(no_run["message"].as<std::string>().starts_with("422: "), to_json(no_run));
   auto before = thread.server.with.hubs->at(thread.path("").substr(9))->last_seq();
-  auto answered = respond({to("p"), to("q")});
+  auto answered = respond({to(question)});
   BOOST_TEST(answered["type"] == value("success"));
   BOOST_TEST(answered["meta"]["applied_through_seq"] == value(before)); // not the new run's events
-  BOOST_TEST(respond({to("p")})["error"] == value("no_such_interrupt"));
+  BOOST_TEST(respond({to(question)})["error"] == value("no_such_interrupt"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

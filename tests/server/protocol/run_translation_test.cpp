@@ -5,23 +5,36 @@
 
 namespace troupe::server {
 
+namespace {
+
+stream_part part_with_question(stream_mode mode, const char* id) {
+  auto question = value::map({{"id", id}, {"value", "approve?"}});
+  return {mode, {}, value::map({{"__interrupt__", value::list({question})}})};
+}
+
+} // namespace
+
 BOOST_AUTO_TEST_SUITE(server_run_translation)
 
-BOOST_AUTO_TEST_CASE(a_question_is_taken_once_after_the_run_asked_it) {
-  auto question = value::map({{"id", "q"}, {"value", "approve?"}});
-  stream_part asks;
-  asks.mode = stream_mode::updates;
-  asks.data = value::map({{"__interrupt__", value::list({question})}});
+BOOST_AUTO_TEST_CASE(the_questions_of_a_run_come_once_at_its_end) {
   run_translation run{"graph"};
-  run.take_question("q");
-  BOOST_TEST(!run.has_question("q"));
-  auto events = run.part(asks);
-  BOOST_REQUIRE(events.size() == 1);
-  BOOST_TEST(events[0].method == "input.requested");
-  BOOST_TEST(!run.has_question("another"));
-  BOOST_TEST(run.has_question("q"));
-  run.take_question("q");
-  BOOST_TEST(!run.has_question("q"));
+  for (const char* id : {"q", "r"})
+    BOOST_TEST(run.part(part_with_question(stream_mode::updates, id)).empty());
+  BOOST_TEST(run.part(part_with_question(stream_mode::values, "r")).empty());
+  std::vector<std::string> heard;
+  for (const auto& event : run.ended({}))
+    heard.push_back(event.method);
+  BOOST_TEST(
+    heard
+      == (std::vector<std::string>{"input.requested", "input.requested", "values", "lifecycle"}),
+    boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_run_that_asked_is_interrupted_though_its_thread_went_on) {
+  run_translation run{"graph"};
+  run.part(part_with_question(stream_mode::updates, "q"));
+  const run_outcome without_question{};
+  BOOST_TEST(run.ended(without_question).back().data["event"] == value("interrupted"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

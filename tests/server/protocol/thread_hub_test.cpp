@@ -180,26 +180,6 @@ BOOST_AUTO_TEST_CASE(a_segment_without_a_task_stands_for_all_tasks_of_its_node) 
   BOOST_TEST(!fits({"sub"}, {}));
 }
 
-BOOST_AUTO_TEST_CASE(questions_of_a_run_are_taken_once) {
-  auto hub = std::make_shared<thread_hub>([] { return std::int64_t{0}; }, false);
-  auto to = thread_hub::observer(hub);
-  run_record asking{.run_id = "r", .graph_id = "g"};
-  auto question = [](const char* id) { return value::map({{"id", id}, {"value", "sure?"}}); };
-  auto data = value::map({{"__interrupt__", value::list({question("p"), question("q")})}});
-  run_event asks{1, "updates", {}};
-  asks.part = std::make_shared<const stream_part>(stream_part{stream_mode::updates, {}, data});
-  to.began(asking);
-  to.event(asking, asks);
-  BOOST_TEST(hub->is_unasked("x"));
-  BOOST_TEST(!hub->is_unasked("p"));
-  hub->take_questions({"p", "x"});
-  BOOST_TEST(hub->is_unasked("p"));
-  BOOST_TEST(hub->has_question());
-  hub->take_questions();
-  BOOST_TEST(hub->is_unasked("q"));
-  BOOST_TEST(!hub->has_question());
-}
-
 BOOST_AUTO_TEST_CASE(a_hub_that_was_left_alone_gets_what_it_missed_and_nothing_twice) {
   shared_server a{*this, "a"}, b{*this, "b"};
   thread_hubs at_a{a.runs}, at_b{b.runs};
