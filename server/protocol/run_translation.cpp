@@ -15,17 +15,6 @@ std::string text_member(const value& v, std::string_view name) {
   return v[name].is_string() ? std::string{v[name].as_string()} : std::string{};
 }
 
-// The texts of a content: a text, or blocks of which `type` is this and `member` has the text.
-std::string texts_of(const value& content, std::string_view type, std::string_view member) {
-  if (content.is_string())
-    return type == "text" ? std::string{content.as_string()} : std::string{};
-  std::string out;
-  for (const auto& block : content.items())
-    if (block["type"] == value(type))
-      out += text_member(block, member);
-  return out;
-}
-
 // A model's message in a state: its content is a list of blocks.
 value with_blocks(const value& v) {
   if (v.is_list()) {
@@ -36,8 +25,13 @@ value with_blocks(const value& v) {
   }
   if (!v.is_map() || v["type"] != value("ai") || !v["content"].is_string())
     return v;
-  auto block = value::map({{"type", "text"}, {"text", v["content"]}, {"index", 0}});
-  return v.with("content", value::list({block}))
+  std::vector<value> blocks;
+  if (!v["content"].as_string().empty())
+    blocks.push_back(value::map({{"type", "text"}, {"text", v["content"]}, {"index", 0}}));
+  for (const auto& call : v["tool_calls"].items())
+    blocks.push_back(value::map(
+      {{"type", "tool_call"}, {"id", call["id"]}, {"name", call["name"]}, {"args", call["args"]}}));
+  return v.with("content", value::list(std::move(blocks)))
     .with("response_metadata", value::map({{"output_version", "v1"}}));
 }
 
@@ -49,20 +43,6 @@ value state_without_questions(const value& data) {
       out = out.with(e.key(), with_blocks(e.val));
   return out;
 }
-
-value block_event(const char* event, std::int64_t index, const char* member, value content) {
-  return value::map({{"event", event}, {"index", index}, {member, std::move(content)}});
-}
-
-value text_block(const std::string& text) {
-  return value::map({{"type", "text"}, {"text", text}});
-}
-value reasoning_block(const std::string& text) {
-  return value::map({{"type", "reasoning"}, {"reasoning", text}});
-}
-
-constexpr std::int64_t text_index = 0;
-constexpr std::int64_t reasoning_index = 1;
 
 } // namespace
 
@@ -91,7 +71,7 @@ void run_translation::close_namespace(const place& ns, const char* how, events& 
   auto found = open_.find(ns);
   if (found == open_.end())
     return;
-  finish_message(ns, out);
+  finish_messages(ns, out);
   out.push_back({"lifecycle", ns, lifecycle(how, found->second)});
   open_.erase(found);
 }
@@ -101,24 +81,28 @@ run_translation::events run_translation::part(const stream_part& part) {
   if (part.mode != stream_mode::tasks)
     open_namespace(part.ns, out);
   switch (part.mode) {
-    case stream_mode::messages: message_part(part, out); break;
+    case stream_mode::messages:
+      messages_.try_emplace(part.ns);
+      tell_messages(part.ns, out,
+                    [&part](auto& messages, auto& told) { messages.take(part.data, told); });
+      break;
     case stream_mode::values: {
-      finish_message(part.ns, out);
+      finish_messages(part.ns, out);
       const auto& questions = part.data.is_map() ? part.data["__interrupt__"] : value{};
       ask(part.ns, questions);
       auto& to = questions.empty() ? out : last_;
       to.push_back({"values", part.ns, state_without_questions(part.data)});
       break;
     }
-    case stream_mode::updates:
-      finish_message(part.ns, out);
-      ask(part.ns, part.data["__interrupt__"]);
-      break;
+    case stream_mode::updates: ask(part.ns, part.data["__interrupt__"]); break;
     case stream_mode::tools: out.push_back({"tools", part.ns, client_form(part.data)}); break;
     case stream_mode::tasks:
       if (part.data.contains("result") || part.data.contains("error")) {
+        auto task = text_member(part.data, "name") + ':' + text_member(part.data, "id");
+        tell_messages(part.ns, out,
+                      [&task](auto& messages, auto& told) { messages.end_of_task(task, told); });
         auto ns = part.ns;
-        ns.push_back(text_member(part.data, "name") + ':' + text_member(part.data, "id"));
+        ns.push_back(std::move(task));
         if (part.data["interrupts"].empty())
           close_namespace(ns, part.data["error"].is_null() ? "completed" : "failed", out);
       }
@@ -138,55 +122,21 @@ void run_translation::ask(const place& ns, const value& questions) {
   }
 }
 
-void run_translation::message_part(const stream_part& part, events& out) {
-  auto message = client_form(part.data[0]);
-  auto id = text_member(message, "id");
-  auto add = [&](value data) { out.push_back({"messages", part.ns, std::move(data)}); };
-  auto open = messages_.find(part.ns);
-  if (open != messages_.end() && open->second.id != id) {
-    finish_message(part.ns, out);
-    open = messages_.end();
-  }
-  const bool is_piece = part.data[0].is(value_kind::message)
-                        && part.data[0].payload()["chunk"] == value(true);
-  if (open == messages_.end()) {
-    auto type = text_member(message, "type");
-    auto role = type.starts_with("AI") ? "ai" : type;
-    add(value::map({{"event", "message-start"}, {"role", role}, {"id", id}}));
-    open = messages_.emplace(part.ns, open_message{id, {}, {}}).first;
-  }
-  auto delta = [&](std::string& so_far, std::int64_t index, const std::string& text, auto block,
-                   const char* kind, const char* member) {
-    if (text.empty())
-      return;
-    if (so_far.empty())
-      add(block_event("content-block-start", index, "content", block("")));
-    so_far += text;
-    add(block_event("content-block-delta", index, "delta",
-                    value::map({{"type", kind}, {member, text}})));
-  };
-  auto& state = open->second;
-  delta(state.reasoning, reasoning_index, texts_of(message["content"], "reasoning", "reasoning"),
-        reasoning_block, "reasoning-delta", "reasoning");
-  delta(state.text, text_index, texts_of(message["content"], "text", "text"), text_block,
-        "text-delta", "text");
-  if (!is_piece)
-    finish_message(part.ns, out);
+// The messages of a namespace, as they are or as they end.
+template <class Does>
+void run_translation::tell_messages(const place& ns, events& out, const Does& does) {
+  auto found = messages_.find(ns);
+  if (found == messages_.end())
+    return;
+  message_translation::events told;
+  does(found->second, told);
+  for (auto& data : told)
+    out.push_back({"messages", ns, std::move(data)});
 }
 
-void run_translation::finish_message(const place& ns, events& out) {
-  auto open = messages_.find(ns);
-  if (open == messages_.end())
-    return;
-  const auto& state = open->second;
-  auto add = [&](value data) { out.push_back({"messages", ns, std::move(data)}); };
-  if (!state.reasoning.empty())
-    add(block_event("content-block-finish", reasoning_index, "content",
-                    reasoning_block(state.reasoning)));
-  if (!state.text.empty())
-    add(block_event("content-block-finish", text_index, "content", text_block(state.text)));
-  add(value::map({{"event", "message-finish"}}));
-  messages_.erase(open);
+void run_translation::finish_messages(const place& ns, events& out) {
+  tell_messages(ns, out, [](auto& messages, auto& told) { messages.end(told); });
+  messages_.erase(ns);
 }
 
 run_translation::events run_translation::ended(const run_outcome& outcome) {
@@ -198,7 +148,7 @@ run_translation::events run_translation::ended(const run_outcome& outcome) {
                     : waits || outcome.run.status == run_status::interrupted ? "interrupted"
                                                                              : "completed";
   while (!messages_.empty())
-    finish_message(place{messages_.begin()->first}, out);
+    finish_messages(place{messages_.begin()->first}, out);
   std::ranges::move(last_, std::back_inserter(out));
   while (!open_.empty())
     close_namespace(place{open_.rbegin()->first}, how, out);

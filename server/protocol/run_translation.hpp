@@ -1,6 +1,7 @@
 // run_translation: the parts of a run as events of the thread protocol. Pure.
 #pragma once
 
+#include "server/protocol/message_translation.hpp"
 #include "server/runs/run_service.hpp"
 
 #include <map>
@@ -40,23 +41,18 @@ public:
 
 private:
   using place = std::vector<std::string>;
-  struct open_message {
-    std::string id;
-    std::string text;
-    std::string reasoning;
-  };
 
   void open_namespace(const place& ns, events& out);
   void close_namespace(const place& ns, const char* how, events& out);
-  void message_part(const stream_part& part, events& out);
-  void finish_message(const place& ns, events& out);
+  template <class Does> void tell_messages(const place& ns, events& out, const Does& does);
+  void finish_messages(const place& ns, events& out);
   void ask(const place& ns, const value& questions);
 
   std::string graph_name_;
-  std::map<place, std::string> open_;      // nested graphs, with their names
-  std::map<place, open_message> messages_; // that came in pieces and are not whole yet
-  events last_;                            // questions, and the states that have them
-  std::set<std::string> asked_;            // ids of questions
+  std::map<place, std::string> open_; // nested graphs, with their names
+  std::map<place, message_translation> messages_;
+  events last_;                 // questions, and the states that have them
+  std::set<std::string> asked_; // ids of questions
 };
 
 } // namespace troupe::server
