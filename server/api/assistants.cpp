@@ -184,6 +184,7 @@ http_whole delete_assistant(const rooms& with, const api_call& call) {
                              .documents)
       with.runs.remove_thread(one.id);
   with.documents->commit_and_wait(std::move(changes)).value();
+  remove_crons(with, "assistant_id", {id});
   return {.status = 204};
 }
 

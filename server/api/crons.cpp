@@ -4,7 +4,9 @@
 #include "server/rules/ids.hpp"
 #include "server/rules/run_request.hpp"
 #include "server/runs/cron_clock.hpp"
+#include "server/runs/document_changes.hpp"
 
+#include <algorithm>
 #include <array>
 
 namespace troupe::server {
@@ -37,6 +39,13 @@ void check_coming(const cron_record& cron, std::int64_t micros) {
     throw refusal{422, "Invalid cron schedule: '" + cron.schedule + "'. Reason: it never comes"};
 }
 
+// That the runs of a cron can be made.
+void check_runs(const rooms& with, const value& payload) {
+  auto request = read_run_request(payload);
+  if (!request.webhook.empty() && with.check_webhook)
+    with.check_webhook(request.webhook);
+}
+
 void check_end(const std::optional<std::string>& end) {
   if (end && !parse_time(*end))
     throw refusal{422, "end_time: \"" + *end + "\" is not a time as 2026-11-21T20:21:07Z"};
@@ -54,7 +63,7 @@ http_whole create_cron(const rooms& with, const api_call& call) {
                    .metadata = body.map("metadata"),
                    .created_at = time_text(time),
                    .updated_at = time_text(time)};
-  read_run_request(given); // that its runs can be made
+  check_runs(with, given);
   auto assistant = find_assistant(with, body.required_text("assistant_id"));
   if (!assistant)
     throw refusal{404, "Assistant '" + body.required_text("assistant_id") + "' not found"};
@@ -110,6 +119,8 @@ http_whole update_cron(const rooms& with, const api_call& call) {
     check_zone(body.text("timezone"));
     check_end(body.text("end_time"));
     for (const auto& e : given.entries()) {
+      if (e.key() == "assistant_id" || e.key() == "thread_id") // they do not change
+        continue;
       changed.payload = changed.payload.with(e.key(), e.val);
       if (e.key() == "timezone")
         changed.timezone = e.val;
@@ -120,8 +131,8 @@ http_whole update_cron(const rooms& with, const api_call& call) {
     }
     if (auto then = body.one_of("on_run_completed", cron_completions))
       changed.on_run_completed = *then;
-    read_run_request(changed.payload); // that its runs can be made
-    changed.enabled = true;            // for the date, which is also that of a disabled one
+    check_runs(with, changed.payload);
+    changed.enabled = true; // for the date, which is also that of a disabled one
     auto time = with.runs.now();
     check_coming(changed, time);
     changed.next_run_date = next_run_date(changed, time);
@@ -144,9 +155,10 @@ http_whole delete_cron(const rooms& with, const api_call& call) {
 
 document_query cron_query(const checked_body& body) {
   document_query out{.kind = document_kind::cron};
-  for (const char* member : {"assistant_id", "thread_id"})
-    if (auto id = body.text(member))
-      out.equal.emplace_back(member, *id);
+  if (auto id = body.id("assistant_id", "assistant"))
+    out.equal.emplace_back("assistant_id", *id);
+  if (auto id = body.id("thread_id", "thread"))
+    out.equal.emplace_back("thread_id", *id);
   if (body.has("enabled"))
     out.equal.emplace_back("enabled", body.flag("enabled", true));
   if (auto metadata = body.map("metadata"); !metadata.empty())
@@ -182,6 +194,15 @@ void start_cron(const rooms& with, const cron_record& cron,
   with.runs.create(cron.thread_id.is_string() ? std::string{cron.thread_id.as_string()}
                                               : std::string{},
                    request, assistant, {}, along);
+}
+
+void remove_crons(const rooms& with, std::string_view member, const std::vector<std::string>& ids) {
+  std::vector<document_change> changes;
+  for (const auto& one : with.documents->search({.kind = document_kind::cron}).value().documents)
+    if (const auto& id = one.body[member];
+        id.is_string() && std::ranges::find(ids, id.as_string()) != ids.end())
+      changes.push_back(removal_of(document_kind::cron, one.id));
+  commit_all(*with.documents, std::move(changes));
 }
 
 void add_crons(router& to, const rooms& with) {

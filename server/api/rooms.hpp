@@ -46,6 +46,8 @@ void add_crons(router& to, const rooms& with);
 /// Starts a run of a cron. Errors: as run_service::create.
 void start_cron(const rooms& with, const cron_record& cron,
                 const std::function<document_change()>& along);
+/// Removes the crons whose `member`, assistant_id or thread_id, is one of these.
+void remove_crons(const rooms& with, std::string_view member, const std::vector<std::string>& ids);
 void add_thread_protocol(router& to, const rooms& with);
 void add_mcp(router& to, const rooms& with);
 void add_a2a(router& to, const rooms& with);

@@ -90,8 +90,10 @@ http_whole delete_item(const rooms& with, const api_call& call) {
   auto given = call.request.body.empty() ? value() : json_body(call.request);
   checked_body body{given};
   auto space = given.is_null() ? namespace_of(call) : body.texts("namespace");
-  auto key = given.is_null() ? call.query.text("key").value_or("") : body.required_text("key");
-  store_of(with).remove(space, key).value();
+  auto key = given.is_null() ? call.query.text("key") : body.required_text("key");
+  if (!key)
+    throw refusal{422, "key: the member is required"};
+  store_of(with).remove(space, *key).value();
   return {.status = 204};
 }
 

@@ -153,7 +153,10 @@ std::optional<value> answer_command(const rooms& with, const std::string& thread
       return state_get(with, thread_id, id, params);
     if (method == "agent.getTree")
       return failure(id, "no_such_run", "No active run is bound to this thread.");
-    if (method == "subscription.subscribe" || method == "subscription.unsubscribe")
+    if (method == "subscription.unsubscribe") // subscriptions of a socket, which answers itself
+      return failure(id, "no_such_subscription",
+                     "Unknown subscription: " + to_json(params["subscription_id"]));
+    if (method == "subscription.subscribe")
       return success(
         id, value::map({{"subscription_id", new_id(with.runs.now())}, {"replayed_events", 0}}), 0);
     return failure(id, "unknown_command", "Unknown protocol command: " + method);

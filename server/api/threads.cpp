@@ -32,6 +32,19 @@ void take_ttl(thread_record& into, const checked_body& body) {
   into.ttl_strategy = ttl.one_of("strategy", prunings).value_or("delete");
 }
 
+// The members of a map, or pairs of a name and a value.
+state_update entries_of(const value& values) {
+  std::vector<state_update::entry> out;
+  for (const auto& e : values.entries())
+    out.emplace_back(std::string{e.key()}, e.val);
+  for (const auto& pair : values.items()) {
+    if (pair.size() != 2 || !pair[0].is_string())
+      throw refusal{422, "supersteps: " + to_json(pair) + " is not a pair of a name and a value"};
+    out.emplace_back(std::string{pair[0].as_string()}, pair[1]);
+  }
+  return state_update{std::move(out)};
+}
+
 std::vector<std::vector<outside_update>> supersteps_of(const checked_body& body) {
   std::vector<std::vector<outside_update>> out;
   const auto& given = body["supersteps"];
@@ -43,14 +56,12 @@ std::vector<std::vector<outside_update>> supersteps_of(const checked_body& body)
     auto& updates = out.emplace_back();
     for (const auto& one : step["updates"].items()) {
       checked_body update{one};
-      auto values = update.map("values");
-      if (auto command = update.map("command"); command["update"].is_map())
-        values = command["update"];
-      std::vector<state_update::entry> entries;
-      for (const auto& e : values.entries())
-        entries.emplace_back(std::string{e.key()}, e.val);
+      auto command = update.map("command");
+      if (!command["goto"].is_null())
+        throw refusal{422, "supersteps: a command with `goto` is not taken"};
+      const auto& values = command["update"].is_null() ? update["values"] : command["update"];
       auto as_node = update.text("as_node").value_or("");
-      updates.push_back({.values = state_update{std::move(entries)}, .as_node = as_node});
+      updates.push_back({.values = entries_of(values), .as_node = as_node});
     }
     if (updates.empty())
       throw refusal{422, "supersteps: a super-step has no updates"};
@@ -154,6 +165,7 @@ http_whole delete_thread(const rooms& with, const api_call& call) {
   auto id = checked_id(call.parameters[0], "thread");
   if (!with.runs.remove_thread(id))
     throw refusal{404, "Thread with ID " + id + " not found"};
+  remove_crons(with, "thread_id", {id});
   return {.status = 204};
 }
 
@@ -224,12 +236,28 @@ value at_path(const value& whole, std::string_view path) {
   return at;
 }
 
+// Names, each with a path into a thread.
+value checked_extract(const checked_body& body) {
+  constexpr std::array<std::string_view, 4> begins{"config", "interrupts", "metadata", "values"};
+  auto extract = body.map("extract");
+  for (const auto& e : extract.entries()) {
+    if (!e.val.is_string())
+      throw refusal{422,
+                    "extract." + std::string{e.key()} + ": " + to_json(e.val) + " is not a string"};
+    auto path = e.val.as_string();
+    if (std::ranges::find(begins, path.substr(0, path.find_first_of(".["))) == begins.end())
+      throw refusal{422, "Extract path '" + std::string{path}
+                           + "' must start with one of: config, interrupts, metadata, values"};
+  }
+  return extract;
+}
+
 http_whole search_threads(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
   auto query = thread_query(body);
   read_page(body, thread_sorts, query);
   auto select = body.some_of("select", thread_members);
-  auto extract = body.map("extract");
+  auto extract = checked_extract(body);
   auto page = threads_of(with, body, query);
   std::vector<value> out;
   for (const auto& one : page.documents) {
@@ -238,8 +266,7 @@ http_whole search_threads(const rooms& with, const api_call& call) {
     if (!extract.empty()) {
       auto extracted = value::map();
       for (const auto& e : extract.entries())
-        extracted = extracted.with(e.key(),
-                                   e.val.is_string() ? at_path(whole, e.val.as_string()) : value{});
+        extracted = extracted.with(e.key(), at_path(whole, e.val.as_string()));
       form = form.with("extracted", extracted);
     }
     out.push_back(std::move(form));
@@ -298,6 +325,7 @@ http_whole prune_threads(const rooms& with, const api_call& call) {
   if (body.one_of("strategy", prunings).value_or("delete") == "delete") {
     for (const auto& id : ids)
       pruned += with.runs.remove_thread(id) ? 1 : 0;
+    remove_crons(with, "thread_id", ids);
   } else {
     std::vector<std::string> known;
     for (const auto& id : ids)

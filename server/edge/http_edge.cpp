@@ -40,9 +40,15 @@ std::string request_id_of(const http_asked& head) {
   return is_request_id(given) ? std::string{given} : new_request_id();
 }
 
-http_whole refused_by_route(const no_route& no) {
+http_whole refused_by_route(const no_route& no, std::string_view target) {
   if (no.status == 405)
     return answer_of(refusal{405, "Method Not Allowed", {{"Allow", no.allow}}});
+  if (no.status == 307) {
+    std::string without_slash{target};
+    without_slash.erase(
+      without_slash.find('?') == target.npos ? target.size() - 1 : target.find('?') - 1, 1);
+    return {.status = 307, .headers = {{"Location", std::move(without_slash)}}};
+  }
   return answer_of(refusal{404, "Not Found"});
 }
 
@@ -164,7 +170,7 @@ void http_edge::state::answer(http_asked request, const http_responder& to) {
   }
   to.with(std::move(headers), count);
   if (!found)
-    return to.send(refused_by_route(std::get<no_route>(matched)));
+    return to.send(refused_by_route(std::get<no_route>(matched), target));
   if (request.wants_socket && !is_allowed_origin(options_.cors, request.header("origin")))
     return to.send(answer_of(refusal{403, "Disallowed origin"})); // no preflight protects it
   auto query = path.size() < target.size() ? target.substr(path.size() + 1) : std::string_view{};

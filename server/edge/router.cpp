@@ -95,6 +95,13 @@ std::variant<route_match, no_route> router::match(std::string_view method,
     if (parameters)
       no = {405, no.allow + (no.allow.empty() ? "" : ", ") + std::string{one.method}};
   }
+  if (no.status == 404 && path.size() > 1 && path.ends_with('/')) {
+    path.remove_suffix(1);
+    if (std::ranges::any_of(routes_, [path](const route& one) {
+          return match_pattern(one.pattern, path).has_value();
+        }))
+      no.status = 307;
+  }
   return no;
 }
 

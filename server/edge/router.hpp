@@ -59,7 +59,9 @@ struct route_match {
   const route* found;
   std::vector<std::string> parameters;
 };
-/// No route: 404, or 405 when the path has routes of other methods, which `allow` lists.
+/// No route: 404; 405 when the path has routes of other methods, which `allow` lists; 307 when the
+/// path without its last slash has one, so that the client asks for that path.
+/// Source: starlette/routing.py, Router.redirect_slashes.
 struct no_route {
   int status;
   std::string allow = {};
@@ -69,7 +71,7 @@ class router {
 public:
   void add(route one);
   /// Shape:  `path` is the target without its query, still encoded. A segment that does not decode
-  ///         to UTF-8 gives 404. A trailing slash is not ignored.
+  ///         to UTF-8 gives 404.
   std::variant<route_match, no_route> match(std::string_view method, std::string_view path) const;
   const std::vector<route>& routes() const noexcept { return routes_; }
 

@@ -28,6 +28,20 @@ refusal none_of(std::string_view name, const value& v, std::span<const std::stri
   return {422, std::move(out)};
 }
 
+// A UUID as Python reads it: with or without dashes, braces and `urn:uuid:`. Other texts stay.
+std::string dashed(std::string_view text) {
+  std::string digits{text};
+  for (std::string_view prefix : {"urn:", "uuid:"})
+    if (digits.starts_with(prefix))
+      digits.erase(0, prefix.size());
+  std::erase_if(digits, [](char c) { return c == '-' || c == '{' || c == '}'; });
+  if (digits.size() != 32)
+    return std::string{text};
+  for (std::size_t at : {8, 13, 18, 23})
+    digits.insert(at, 1, '-');
+  return digits;
+}
+
 } // namespace
 
 checked_body::checked_body(value body) : body_(std::move(body)) {
@@ -117,7 +131,7 @@ std::vector<std::string> checked_body::some_of(std::string_view name,
 }
 
 std::string checked_id(std::string_view text, std::string_view what) {
-  auto read = read_uuid(text);
+  auto read = read_uuid(dashed(text));
   if (!read)
     throw refusal{422, std::string{"Invalid "}.append(what).append(" ID: must be a UUID")};
   return to_string(*read);

@@ -46,7 +46,8 @@ private:
   value body_;
 };
 
-/// The text of a UUID in lower case. Errors: throws refusal{422} "Invalid WHAT ID: must be a UUID".
+/// The text of a UUID in lower case, with dashes, in whatever form Python's uuid.UUID reads it.
+/// Errors: throws refusal{422} "Invalid WHAT ID: must be a UUID".
 std::string checked_id(std::string_view text, std::string_view what);
 
 } // namespace troupe::server

@@ -181,9 +181,11 @@ run_request read_run_request(const value& given) {
     out.after_micros = static_cast<std::int64_t>(after.as_double() * 1e6);
   }
   auto config = checked_config(body);
-  if (!config["configurable"].empty() && !body["context"].is_null() && !body["context"].empty())
+  auto context = body.map("context");
+  if (!config["configurable"].empty() && !context.empty())
     throw refusal{400,
                   "Cannot specify both configurable and context. Prefer setting context alone."};
+  body.texts("feedback_keys"); // a list of texts
   out.kwargs = value::map({{"input", body["input"]},
                            {"command", checked_command(body)},
                            {"config", config},

@@ -4,6 +4,7 @@
 #include "actors/log.hpp"
 #include "server/rules/cron_schedule.hpp"
 #include "server/rules/ids.hpp"
+#include "server/runs/document_changes.hpp"
 
 namespace troupe::server {
 
@@ -81,6 +82,15 @@ void cron_clock::look() {
   }
 }
 
+bool cron_clock::is_orphan(const cron_record& cron) const {
+  auto is_gone = [this](document_kind kind, const std::string& id) {
+    return !documents_->get(kind, id).value();
+  };
+  return is_gone(document_kind::assistant, cron.assistant_id)
+         || (cron.thread_id.is_string()
+             && is_gone(document_kind::thread, std::string{cron.thread_id.as_string()}));
+}
+
 void cron_clock::take(const document& at, cron_record cron) {
   auto new_date = [&] {
     auto newest = documents_->get(document_kind::cron, at.id).value();
@@ -89,7 +99,10 @@ void cron_clock::take(const document& at, cron_record cron) {
     return document_change{document_kind::cron, at.id, cron.body(), at.revision};
   };
   try {
-    return start_(cron, new_date);
+    if (!is_orphan(cron))
+      return start_(cron, new_date);
+    commit_all(*documents_, {removal_of(document_kind::cron, at.id)});
+    return log_warning("start cron " + at.id + ": its thread or assistant is gone; so is the cron");
   } catch (const cron_changed&) {
     return;
   } catch (const std::exception& e) {

@@ -18,7 +18,8 @@ value next_run_date(const cron_record& cron, std::int64_t micros);
 
 /// Looks at each full minute for crons whose next_run_date is past. One commit sets the next date
 /// and makes the run: it decides which of several servers starts the run, and no death loses a
-/// time. A time that passed while no server ran is made up for once.
+/// time. A time that passed while no server ran is made up for once. A cron that is due, but whose
+/// thread or assistant is gone, is removed.
 class cron_clock {
 public:
   /// The change of the cron's date. It throws when the cron changed meanwhile.
@@ -38,6 +39,7 @@ public:
 private:
   void serve();
   void take(const document& at, cron_record cron);
+  bool is_orphan(const cron_record& cron) const;
 
   const std::shared_ptr<document_store> documents_;
   const std::function<std::int64_t()> now_;

@@ -54,7 +54,7 @@ BOOST_AUTO_TEST_CASE(a_fixed_segment_goes_before_a_parameter) {
 
 BOOST_AUTO_TEST_CASE(other_paths_and_methods_have_no_route) {
   for (const char* path :
-       {"", "threads", "/nope", "/threads/", "/threads//runs/8", "//threads", "/threads/7/",
+       {"", "threads", "/nope", "/nope/", "/threads//runs/8", "//threads", "/threads//",
         "/threads/%zz", "/threads/%ff", "/threads/%00", "/threads/7/runs", "*"})
     BOOST_TEST(matched("GET", path).starts_with("40"), path);
   BOOST_TEST(matched("GET", "/threads/%ff") == "404");
@@ -62,6 +62,11 @@ BOOST_AUTO_TEST_CASE(other_paths_and_methods_have_no_route) {
   BOOST_TEST(matched("PUT", "/threads/7") == "405 GET, PATCH");
   BOOST_TEST(matched("HEAD", "/threads") == "405 POST");
   BOOST_TEST(matched("get", "/threads/7").starts_with("405"));
+}
+
+BOOST_AUTO_TEST_CASE(a_last_slash_too_many_leads_to_the_path_without_it) {
+  for (const char* path : {"/threads/", "/threads/7/", "/threads/search/"})
+    BOOST_TEST(matched("GET", path) == "307", path);
 }
 
 BOOST_AUTO_TEST_CASE(an_authoriser_sees_members_of_body_path_and_query) {

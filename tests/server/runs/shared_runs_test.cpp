@@ -450,10 +450,18 @@ BOOST_AUTO_TEST_CASE(events_of_a_run_that_was_followed_are_removed_with_the_run)
 
 struct shared_crons : shared_runs {
   shared_crons() {
-    cron_record cron{
-      .cron_id = "c", .schedule = "* * * * *", .next_run_date = time_text(time.load())};
+    documents->commit_and_wait({{document_kind::assistant, "a", value::map()}}).value();
+    add_cron({});
+  }
+  void add_cron(const value& thread_id) {
+    cron_record cron{.cron_id = "c",
+                     .assistant_id = "a",
+                     .thread_id = thread_id,
+                     .schedule = "* * * * *",
+                     .next_run_date = time_text(time.load())};
     documents->commit_and_wait({{document_kind::cron, "c", cron.body()}}).value();
   }
+  bool has_cron() const { return documents->get(document_kind::cron, "c").value().has_value(); }
   value next_date() const {
     return cron_record::of(documents->get(document_kind::cron, "c").value()->body).next_run_date;
   }
@@ -499,6 +507,23 @@ BOOST_FIXTURE_TEST_CASE(the_run_of_a_cron_and_its_next_date_are_one_commit, shar
   clock_of(b)->look();
   BOOST_TEST(next_date() != date);
   BOOST_TEST(stored_thread().thread_id == thread);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_cron_whose_thread_or_assistant_is_gone_goes_too, shared_crons) {
+  int started = 0;
+  cron_clock clock{documents, clock_time, [&](const cron_record&, const auto&) { ++started; }};
+  for (auto [kind, id] : {std::pair{document_kind::thread, thread},
+                          std::pair{document_kind::assistant, std::string{"a"}}}) {
+    documents->commit_and_wait({{kind, id, value::map()}}).value();
+    add_cron(value(thread));
+    clock.look();
+    BOOST_TEST(has_cron());
+    documents->commit_and_wait({{kind, id, std::nullopt}}).value();
+    clock.look();
+    BOOST_TEST(!has_cron());
+    documents->commit_and_wait({{document_kind::thread, thread, value::map()}}).value();
+  }
+  BOOST_TEST(started == 2);
 }
 
 BOOST_FIXTURE_TEST_CASE(a_cron_whose_run_is_refused_waits_for_its_next_date, shared_crons) {
