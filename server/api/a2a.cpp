@@ -197,6 +197,15 @@ bool waits_for_answer(const rooms& with, const known_agent& agent, const std::st
   return graph && !graph->get_state({.thread_id = thread_id}).interrupts.empty();
 }
 
+void check_takes_message(const rooms& with, const known_agent& agent, const a2a_task_id& task) {
+  auto stored = stored_task_at(with, task);
+  if (!stored || stored->run.assistant_id != agent.assistant.assistant_id)
+    throw a2a_problem{a2a_code::unknown_task, "Task not found: " + task.text()};
+  if (auto state = stored->state();
+      state == "completed" || state == "failed" || state == "canceled")
+    throw a2a_problem{a2a_code::task_is_over, "A terminal task cannot accept another message"};
+}
+
 // A message to a run that asked is the answer to its question.
 run_record begin_task(const a2a_call& with, a2a_message& message, value stream_mode,
                       kept_events& events) {
@@ -207,6 +216,8 @@ run_record begin_task(const a2a_call& with, a2a_message& message, value stream_m
     message.thread_id = with.new_name();
   else if (!may_see_thread(with.with, message.thread_id, filter))
     throw a2a_problem{a2a_code::wrong_params, "Context not found: " + message.thread_id};
+  if (message.task)
+    check_takes_message(with.with, agent, *message.task);
   auto body = value::map({{"assistant_id", agent.assistant.assistant_id},
                           {"if_not_exists", "create"},
                           {"metadata", with_filter(filter, value::map())},

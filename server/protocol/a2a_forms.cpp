@@ -46,7 +46,7 @@ void read_part(const value& part, std::vector<value>& blocks, value& data) {
     for (const auto& e : part["data"].entries())
       data = data.with(e.key(), e.val);
   } else {
-    throw wrong_param("a part is neither a text, a file nor data");
+    throw a2a_problem{a2a_code::unknown_part, "a part is neither a text, a file nor data"};
   }
 }
 
@@ -66,6 +66,20 @@ value data_part(const value& data) {
   return value::map({{"kind", "data"}, {"data", map}});
 }
 
+// A block as block_of_file made it; null for any other.
+value file_part(const value& block) {
+  auto file = value::map();
+  if (block["base64"].is_string())
+    file = file.with("bytes", block["base64"]);
+  else if (block["url"].is_string())
+    file = file.with("uri", block["url"]);
+  else
+    return {};
+  if (block["mime_type"].is_string())
+    file = file.with("mimeType", block["mime_type"]);
+  return value::map({{"kind", "file"}, {"file", file}});
+}
+
 value parts_of_content(const value& content) {
   if (content.is_string())
     return content.empty() ? value::list() : text_parts(content.as_string());
@@ -73,6 +87,8 @@ value parts_of_content(const value& content) {
   for (const auto& block : content.items())
     if (block.is_string() || block["type"] == value("text"))
       out.push_back(text_parts(block.is_string() ? block.as_string() : text_at(block, "text"))[0]);
+    else if (auto file = file_part(block); !file.is_null())
+      out.push_back(std::move(file));
     else
       out.push_back(data_part(block));
   return value::list(std::move(out));
@@ -130,6 +146,7 @@ a2a_message read_a2a_message(const value& params, const std::string& new_message
     if (!read || (!out.thread_id.empty() && read->thread_id != out.thread_id))
       throw a2a_problem{a2a_code::unknown_task, "Task not found: " + task};
     out.thread_id = read->thread_id;
+    out.task = std::move(read);
   }
   std::vector<value> blocks;
   for (const auto& part : given["parts"].items())

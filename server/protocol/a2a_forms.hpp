@@ -27,7 +27,9 @@ enum class a2a_code : std::int16_t {
   wrong_params = -32602,
   unknown_task = -32001,
   not_cancelable = -32002,
-  no_push = -32003
+  no_push = -32003,
+  task_is_over = -32004,
+  unknown_part = -32005
 };
 
 /// A request that is refused; thrown by the functions below.
@@ -55,17 +57,19 @@ struct a2a_task_id {
 
 /// A message of a client.
 /// Shape:  `content`: as messages have it, null without texts and files. `data`: the members of the
-///         data parts. An empty `thread_id`: a new context.
+///         data parts. An empty `thread_id`: a new context. `task`: the one that it is sent to.
 struct a2a_message {
   std::string id;
   std::string thread_id;
+  std::optional<a2a_task_id> task = std::nullopt;
   value content = {};
   value data = value::map();
   value sent = {}; ///< as the client sent it
 };
 
 /// Shape:  `new_message_id`: for a message without an id.
-/// Errors: throws a2a_problem{wrong_params}, {unknown_task} for a task id of another form.
+/// Errors: throws a2a_problem{wrong_params}, {unknown_task} for a task id of another form,
+///         {unknown_part} for a part that is neither a text, a file nor data.
 a2a_message read_a2a_message(const value& params, const std::string& new_message_id);
 
 /// The input of a run for a message.

@@ -1,4 +1,5 @@
 // Assistants as agents of A2A.
+#include "server/protocol/a2a_forms.hpp"
 #include "tests/server/served_rooms.hpp"
 
 #include <boost/test/data/test_case.hpp>
@@ -247,6 +248,19 @@ BOOST_AUTO_TEST_CASE(a_task_of_another_assistant_is_not_known) {
   auto task = task_of(a2a(server, "message/send", said("hi")));
   auto other = server.ask("POST", agent_path("plain"), rpc_text("tasks/get", by_id(task)));
   BOOST_TEST(other.json()["error"]["code"] == value(-32001));
+}
+
+BOOST_AUTO_TEST_CASE(a_message_to_a_task_that_is_over_or_of_another_is_refused) {
+  served_rooms server;
+  auto done = task_of(a2a(server, "message/send", said("hi")));
+  auto more = said("more", value::map({{"taskId", done["id"]}}));
+  for (const char* method : {"message/send", "message/stream"})
+    BOOST_TEST(a2a(server, method, more)["error"]["code"] == value(-32004));
+  auto other = server.ask("POST", agent_path("plain"), rpc_text("message/send", more));
+  BOOST_TEST(other.json()["error"]["code"] == value(-32001));
+  auto gone = value::map(
+    {{"taskId", a2a_task_id{default_assistant_id("x"), default_assistant_id("x")}.text()}});
+  BOOST_TEST(a2a(server, "message/send", said("hi", gone))["error"]["code"] == value(-32001));
 }
 
 BOOST_AUTO_TEST_CASE(a_text_to_a_graph_without_messages_is_refused) {

@@ -68,15 +68,20 @@ BOOST_DATA_TEST_CASE(parts_become_the_input_of_a_run, data::make(contents), one)
 
 BOOST_DATA_TEST_CASE(wrong_messages_are_refused,
                      data::make({R"({})", R"({"message":1})", R"({"message":{"parts":[]}})",
-                                 R"({"message":{"parts":[{"kind":"video"}]}})",
-                                 R"({"message":{"parts":[{"kind":"text"}]}})",
                                  R"({"message":{"parts":[{"kind":"file","file":{}}]}})",
-                                 R"({"message":{"parts":[{"kind":"data","data":1}]}})",
                                  R"({"message":{"parts":[{"kind":"text","text":"x"}],)"
                                  R"("contextId":"mine"}})"}),
                      json) {
   auto problem = problem_of([&] { read_a2a_message(parsed(json), "new"); });
   BOOST_TEST(problem.starts_with("-32602 "), problem);
+}
+
+BOOST_DATA_TEST_CASE(parts_of_no_known_kind_are_refused,
+                     data::make({R"([{"kind":"video"}])", R"([{"kind":"text"}])",
+                                 R"([{"kind":"data","data":1}])"}),
+                     parts) {
+  auto problem = problem_of([&] { read_a2a_message(params_with(parts), "new"); });
+  BOOST_TEST(problem.starts_with("-32005 "), problem);
 }
 
 BOOST_AUTO_TEST_CASE(a_task_names_its_context) {
@@ -115,7 +120,8 @@ BOOST_AUTO_TEST_CASE(a_history_has_what_users_and_agents_said) {
     R"({"type":"human","content":"one","id":"1"},{"type":"ai","content":"","id":"2"},)"
     R"({"type":"tool","content":"t","id":"3"},{"type":"ai","content":"two","id":"4"},)"
     R"({"type":"human","content":"three","id":"5"},)"
-    R"({"type":"ai","content":[{"type":"text","text":"four"},{"type":"x"}],"id":"6"}]})");
+    R"({"type":"ai","content":[{"type":"text","text":"four"},{"type":"x"},)"
+    R"({"type":"image","mime_type":"image/png","url":"https://x/y"}],"id":"6"}]})");
   auto ids = [&](const history_choice& choice) {
     std::string out;
     auto history = history_form(state, task, "1", choice);
@@ -128,11 +134,11 @@ BOOST_AUTO_TEST_CASE(a_history_has_what_users_and_agents_said) {
   BOOST_TEST(ids({.most = 0}) == "");
   BOOST_TEST(ids({.scope = history_scope::task}) == "14");
   auto last = history_form(state, task, "1", {.most = 1})[0];
-  BOOST_TEST(
-    to_json(last)
-    == R"({"contextId":")" + a_context + R"(","kind":"message","messageId":"6",)"
-         + R"("parts":[{"kind":"text","text":"four"},{"data":{"type":"x"},"kind":"data"}],)"
-         + R"("role":"agent","taskId":")" + task.text() + R"("})");
+  BOOST_TEST(to_json(last)
+             == R"({"contextId":")" + a_context + R"(","kind":"message","messageId":"6",)"
+                  + R"("parts":[{"kind":"text","text":"four"},{"data":{"type":"x"},"kind":"data"},)"
+                  + R"({"file":{"mimeType":"image/png","uri":"https://x/y"},"kind":"file"}],)"
+                  + R"("role":"agent","taskId":")" + task.text() + R"("})");
 }
 
 BOOST_AUTO_TEST_CASE(a_choice_of_history_is_checked) {
