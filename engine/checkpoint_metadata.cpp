@@ -12,12 +12,8 @@ namespace troupe {
 namespace {
 
 bool kept_in_metadata(std::string_view key, const value& v) {
-  for (auto excluded :
-       {"thread_id", "checkpoint_id", "checkpoint_ns", "checkpoint_map", "langgraph_step",
-        "langgraph_node", "langgraph_triggers", "langgraph_path", "langgraph_checkpoint_ns"})
-    if (key == excluded)
-      return false;
-  return !key.starts_with("__") && (v.is_string() || v.is_bool() || v.is_number());
+  return !is_place_member(key) && !key.starts_with("__")
+         && (v.is_string() || v.is_bool() || v.is_number());
 }
 
 value without_nul(const value& v) {
@@ -29,6 +25,14 @@ value without_nul(const value& v) {
 }
 
 } // namespace
+
+bool is_place_member(std::string_view key) noexcept {
+  constexpr std::array<std::string_view, 9> members{
+    "thread_id",          "checkpoint_id",  "checkpoint_ns",
+    "checkpoint_map",     "langgraph_step", "langgraph_node",
+    "langgraph_triggers", "langgraph_path", "langgraph_checkpoint_ns"};
+  return std::ranges::find(members, key) != members.end();
+}
 
 value checkpoint_metadata(std::string_view source, std::int64_t step, const value& parents,
                           const run_config& config) {

@@ -8,6 +8,10 @@
 
 namespace troupe {
 
+/// Whether a member of metadata tells where a task or a checkpoint is: that is shown elsewhere.
+/// Source: langgraph/checkpoint/base, EXCLUDED_METADATA_KEYS.
+bool is_place_member(std::string_view key) noexcept;
+
 /// The metadata of a checkpoint: source, step and parents, then scalars of the config's `metadata`
 /// and `configurable`. Scalars with one of these names, names of the engine and hidden names are
 /// left out.

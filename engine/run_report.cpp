@@ -81,7 +81,9 @@ void run_loop::emit_task_start(const step_slot& s) {
     give_input(shown, s);
     input = shown.whole;
   }
-  auto metadata = detail::task_metadata(shared_->config.metadata, plan(), *s.node);
+  const auto& config = shared_->config;
+  auto metadata = shown_task_metadata(detail::task_metadata(config.metadata, plan(), *s.node),
+                                      config.tags);
   auto task = s.plan;
   task.push = task.push || s.handles != no_index; // as a handler starts in the reference
   auto part = task_part(*s.node, task, input, plan(), metadata);

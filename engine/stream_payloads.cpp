@@ -1,6 +1,7 @@
 // stream_payloads: the payloads of stream parts.
 #include "engine/stream_payloads.hpp"
 
+#include "engine/checkpoint_metadata.hpp"
 #include "graph/value_node.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -154,6 +155,18 @@ value result_payload(const graph_plan& plan, const task_write_list& writes,
   auto all = result_map(plan, writes, shown);
   bool bare = (shown.bare || all.contains(names::returned)) && !all.empty();
   return bare ? all.entries()[0].val : all;
+}
+
+value shown_task_metadata(const value& metadata, std::span<const std::string> tags) {
+  auto out = metadata;
+  for (const auto& e : metadata.entries())
+    if (is_place_member(e.key()))
+      out = out.without(e.key());
+  std::vector<value> shown;
+  for (const auto& tag : tags)
+    if (!tag.starts_with("seq:step"))
+      shown.emplace_back(tag);
+  return shown.empty() ? out : out.with("tags", value::list(std::move(shown)));
 }
 
 value task_part(const plan_node& node, const planned_task& task, const value& input,

@@ -8,6 +8,7 @@
 
 #include <troupe/runtime.hpp>
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,11 @@ value result_payload(const graph_plan& plan, const task_write_list& writes,
 /// As result_payload(), but always a map, also for a single-value graph or a started task.
 value result_map(const graph_plan& plan, const task_write_list& writes,
                  const shown_channels& shown);
+
+/// The metadata of a task as its part shows them: with the tags, without its place. The tags that
+/// LangChain gives steps of a sequence are left out.
+/// Source: langgraph/pregel/debug.py, map_debug_tasks.
+value shown_task_metadata(const value& metadata, std::span<const std::string> tags);
 
 /// The parts at a task's start and at its end. `worker`: the worker it ran on; empty: this process.
 /// Shape:  without the member `metadata` when `metadata` is null.

@@ -97,7 +97,8 @@ public:
 ///           {"configurable": {thread_id, checkpoint_ns, checkpoint_id, …}} with the run's members,
 ///           `parent_config` is null without a parent. `next` lists nodes, `tasks` maps {id, name,
 ///           state} with `error`, or `interrupts` and, once finished, `result`.
-///         - tasks: when a task starts {id, name, input, triggers} and, unless empty, `metadata`.
+///         - tasks: when a task starts {id, name, input, triggers} and, unless empty, `metadata`,
+///           which has the run's `tags`.
 ///           When it ends {id, name, error, result, interrupts} and, if it ran on a worker,
 ///           `worker`. `error` and `result` are null when absent; a channel written several times
 ///           has {"$writes": [value, …]} in `result`.

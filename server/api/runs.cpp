@@ -27,6 +27,8 @@ asked_run asked_of(const rooms& with, const value& body, const std::string& thre
   asked_run out{.thread_id = thread_id.empty() ? thread_id : checked_id(thread_id, "thread"),
                 .request = read_run_request(body),
                 .assistant = {}};
+  if (thread_id.empty() && !out.request.kwargs["command"]["resume"].is_null())
+    throw refusal{400, "You must provide a thread_id when resuming."};
   if (!out.request.webhook.empty() && with.check_webhook)
     with.check_webhook(out.request.webhook);
   out.assistant = assistant_of_run(with, out.request.assistant_id);

@@ -69,10 +69,10 @@ value interrupts_form(const state_snapshot& state) {
 
 namespace {
 
-// The metadata with the checkpoint's place, which the engine leaves out.
+// The metadata with the checkpoint's place, which the engine leaves out; null without a checkpoint.
 value metadata_form(const state_snapshot& state, const std::string& thread_id) {
   if (!state.metadata.is_map())
-    return value::map();
+    return {};
   auto out = wire_form(state.metadata).with("thread_id", thread_id);
   const auto& ns = state.config.checkpoint_ns;
   if (ns.empty())

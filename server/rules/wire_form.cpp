@@ -16,8 +16,17 @@ value message_form(const value& v) {
   out = with_missing(std::move(out), "additional_kwargs", value::map());
   out = with_missing(std::move(out), "response_metadata", value::map());
   out = with_missing(std::move(out), "name", nullptr);
-  if (v.payload()["role"] == value("assistant"))
+  const auto& m = v.payload();
+  if (m["role"] == value("assistant")) {
     out = with_missing(std::move(out), "tool_calls", value::list());
+    if (m["chunk"].is_null()) { // a piece of one is sent often
+      out = with_missing(std::move(out), "invalid_tool_calls", value::list());
+      out = with_missing(std::move(out), "usage_metadata", nullptr);
+    }
+  } else if (m["role"] == value("tool")) {
+    out = with_missing(std::move(out), "status", "success");
+    out = with_missing(std::move(out), "artifact", nullptr);
+  }
   return out;
 }
 

@@ -133,6 +133,13 @@ BOOST_AUTO_TEST_CASE(members_of_the_wrong_kind_are_refused) {
   BOOST_TEST(server.ask("DELETE", "/store/items").status == 422);
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_needs_a_thread) {
+  auto answer =
+    value::map({{"assistant_id", "chat"}, {"command", value::map({{"resume", "yes"}})}});
+  for (const char* path : {"/runs", "/runs/wait", "/runs/stream"})
+    BOOST_TEST(server.post(path, answer).status == 400, path);
+}
+
 BOOST_AUTO_TEST_CASE(a_subscription_over_http_cannot_be_ended) {
   auto command = value::map({{"id", 1},
                              {"method", "subscription.unsubscribe"},
