@@ -67,6 +67,11 @@ value interrupts_form(const state_snapshot& state) {
   return out;
 }
 
+value output_form(const value& values, const std::vector<interrupt>& questions) {
+  const auto& shown = questions.size() > 1 ? value::map() : values;
+  return questions.empty() ? shown : shown.with("__interrupt__", questions_form(questions));
+}
+
 namespace {
 
 // The metadata with the checkpoint's place, which the engine leaves out; null without a checkpoint.

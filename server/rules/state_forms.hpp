@@ -23,6 +23,10 @@ value interrupts_form(const state_snapshot& state);
 /// [{id, value}, …].
 value questions_form(const std::vector<interrupt>& questions);
 
+/// What a run that is awaited answers: the values, with the questions that it asked. Several
+/// questions come alone, as the recorded server sends them.
+value output_form(const value& values, const std::vector<interrupt>& questions);
+
 /// The members that `select` names: "values", or "values.KEY" for one of its members.
 value selected_state(const value& state, const std::vector<std::string>& select);
 

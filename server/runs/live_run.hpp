@@ -30,7 +30,6 @@ struct run_service::live_run {
   run_control control;
   std::string started_at;
   std::optional<app<>> graph; ///< set when it first begins here; a newer one does not replace it
-  std::atomic<bool> has_values = false; ///< a state came, not with a question alone
   std::optional<run_stream> stream;
   std::atomic<cancel_action> cancel = cancel_action::none;
   std::atomic<bool> is_abandoned = false; ///< another server has it: nothing is stored here

@@ -21,15 +21,10 @@ namespace troupe::server {
 
 namespace {
 
-// As the reference: a run that asked before any step has no state to show.
-value output_of(const run_result& ended, bool has_values) {
+value output_of(const run_result& ended) {
   auto values = wire_form(ended.value());
-  auto out = values.is_map() ? values : value::map({{"output", values}});
-  if (!ended.interrupts().empty() && !has_values)
-    out = value::map();
-  if (!ended.interrupts().empty())
-    out = out.with("__interrupt__", questions_form(ended.interrupts()));
-  return out;
+  return output_form(values.is_map() ? values : value::map({{"output", values}}),
+                     ended.interrupts());
 }
 
 // The channels of the graph's output schema, for all that clients see of a run, as in the recorded
@@ -152,8 +147,6 @@ void run_service::start(const std::shared_ptr<live_run>& hand) {
 }
 
 void run_service::take_part(live_run& hand, const stream_part& part) {
-  if (part.mode == stream_mode::values && part.ns.empty() && !part.data.contains("__interrupt__"))
-    hand.has_values = true;
   std::shared_ptr<const stream_part> kept;
   if (lease_ || is_observed(hand.thread_id))
     kept = std::make_shared<const stream_part>(part);
@@ -310,7 +303,7 @@ run_service::finishing run_service::finish(const std::shared_ptr<live_run>& hand
     if (auto newest = with->try_get_state({.thread_id = run.thread_id}))
       outcome.values = wire_form(newest->values);
   outcome.output = failed ? value::map({{"__error__", run.error}})
-                   : how  ? output_of(*how, hand->has_values)
+                   : how  ? output_of(*how)
                           : outcome.values;
   return store_end(hand, how, std::move(outcome), asked);
 }

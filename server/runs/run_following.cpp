@@ -132,9 +132,8 @@ run_outcome run_service::outcome_of(const run_record& run, bool has_just_ended) 
   } else if (with && (run.attempt > 0 || !has_just_ended)) {
     auto state = with->get_state({.thread_id = run.thread_id});
     out.values = out.output = wire_form(state.values);
-    if (has_just_ended && !state.interrupts.empty()
-        && state.metadata["run_id"] == value(run.run_id))
-      out.output = out.output.with("__interrupt__", questions_form(state.interrupts));
+    if (has_just_ended && state.metadata["run_id"] == value(run.run_id))
+      out.output = output_form(out.values, state.interrupts);
   }
   return out;
 }
