@@ -23,7 +23,7 @@ value interrupts_form(const state_snapshot& state);
 /// [{id, value}, …].
 value questions_form(const std::vector<interrupt>& questions);
 
-/// What a run that is awaited answers: the values, with the questions that it asked. Several
+/// The answer of a run that is awaited: the values, with the questions that it asked. Several
 /// questions come alone, as the recorded server sends them.
 value output_form(const value& values, const std::vector<interrupt>& questions);
 

@@ -1,4 +1,4 @@
-// What parts of a stream show of a task.
+// Parts of a stream about a task.
 #include "engine/stream_payloads.hpp"
 
 #include <boost/test/unit_test.hpp>

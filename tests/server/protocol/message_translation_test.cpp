@@ -10,7 +10,7 @@ namespace troupe::server {
 
 namespace {
 
-// What tasks of a step send, and what a client hears: a line each.
+// Messages that tasks of a step send, and the events that a client hears: a line each.
 class heard_messages {
 public:
   void hear(const value& message, const char* task = "model:1", int step = 1) {
