@@ -47,6 +47,14 @@ std::optional<app<>> graph_of(const rooms& with, const thread_record& thread) {
   return id.is_string() ? with.graphs.find(std::string{id.as_string()}) : std::nullopt;
 }
 
+std::optional<app<>> graph_of_state(const rooms& with, const thread_record& thread) {
+  auto graph = graph_of(with, thread);
+  if (const auto& id = thread.metadata["graph_id"]; !graph && thread.had_runs && id.is_string())
+    throw refusal{404, "Graph '" + std::string{id.as_string()} + "' of thread '" + thread.thread_id
+                         + "' is not served here"};
+  return graph;
+}
+
 value thread_form(const rooms& with, const thread_record& thread, bool with_ttl) {
   auto out = public_form(thread.body()).without("ttl");
   if (with_ttl && thread.ttl_minutes)

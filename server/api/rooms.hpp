@@ -74,6 +74,9 @@ struct found_thread {
 found_thread thread_at(const rooms& with, const std::string& id);
 /// The graph of a thread; nullopt for a thread that has none yet.
 std::optional<app<>> graph_of(const rooms& with, const thread_record& thread);
+/// As graph_of(). Errors: throws refusal{404} for a thread with a state of a graph that is not
+/// served.
+std::optional<app<>> graph_of_state(const rooms& with, const thread_record& thread);
 /// The thread as clients see it, with the values of its newest checkpoint.
 value thread_form(const rooms& with, const thread_record& thread, bool with_ttl = false);
 

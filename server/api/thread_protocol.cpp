@@ -122,7 +122,7 @@ value input_respond(const rooms& with, const std::string& thread_id, const value
 value state_get(const rooms& with, const std::string& thread_id, const value& id,
                 const value& params) {
   auto thread = thread_at(with, thread_id).thread;
-  auto graph = graph_of(with, thread);
+  auto graph = graph_of_state(with, thread);
   std::string ns;
   for (const auto& one : params["namespace"].items())
     ns += (ns.empty() ? "" : "|") + std::string{one.as_string()};

@@ -28,7 +28,7 @@ run_config place_of(const thread_record& thread, const checked_body& body) {
 
 value state_at(const rooms& with, const thread_record& thread, const run_config& place,
                bool subgraphs) {
-  auto graph = graph_of(with, thread);
+  auto graph = graph_of_state(with, thread);
   state_snapshot state;
   state.values = value::map();
   if (graph)
@@ -59,7 +59,7 @@ http_whole post_state_at_checkpoint(const rooms& with, const api_call& call) {
 }
 
 app<> graph_for_update(const rooms& with, const thread_record& thread) {
-  if (auto graph = graph_of(with, thread))
+  if (auto graph = graph_of_state(with, thread))
     return *graph;
   throw refusal{400,
                 "Thread '" + thread.thread_id
@@ -158,7 +158,7 @@ std::optional<std::string> before_of(const value& given) {
 http_whole history_of(const rooms& with, const thread_record& thread, const run_config& place,
                       const history_options& options, const std::vector<std::string>& select) {
   std::vector<value> out;
-  if (auto graph = graph_of(with, thread))
+  if (auto graph = graph_of_state(with, thread))
     for (const auto& state : graph->get_state_history(place, options))
       out.push_back(selected_state(state_form(state, thread.thread_id), select));
   return json_answer(value::list(std::move(out)));

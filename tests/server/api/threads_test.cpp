@@ -80,6 +80,23 @@ BOOST_AUTO_TEST_CASE(a_superstep_takes_values_pairs_or_a_command) {
   BOOST_TEST(server.post("/threads", supersteps(no_pair)).status == 422);
 }
 
+BOOST_AUTO_TEST_CASE(a_state_of_a_graph_that_is_not_served_is_named) {
+  auto thread = make_thread();
+  auto path = "/threads/" + thread;
+  server.post(path + "/runs/wait",
+              value::map({{"assistant_id", "plain"}, {"input", value::map()}}));
+  server.ask("PATCH", path, R"({"metadata":{"graph_id":"gone"}})");
+  auto values = value::map({{"values", value::map({{"count", 1}})}});
+  for (const auto& heard :
+       {server.ask("GET", path + "/state"), server.ask("GET", path + "/history"),
+        server.post(path + "/state", values)}) {
+    BOOST_TEST(heard.status == 404);
+    BOOST_TEST(heard.json()["detail"]
+               == value("Graph 'gone' of thread '" + thread + "' is not served here"));
+  }
+  BOOST_TEST(server.ask("GET", path).status == 200);
+}
+
 BOOST_AUTO_TEST_CASE(crons_go_with_their_thread_or_assistant) {
   auto assistant =
     server.post("/assistants", value::map({{"graph_id", "plain"}})).json()["assistant_id"];
