@@ -39,11 +39,10 @@ void check_coming(const cron_record& cron, std::int64_t micros) {
     throw refusal{422, "Invalid cron schedule: '" + cron.schedule + "'. Reason: it never comes"};
 }
 
-// That the runs of a cron can be made.
-void check_runs(const rooms& with, const value& payload) {
-  auto request = read_run_request(payload);
-  if (!request.webhook.empty() && with.check_webhook)
-    with.check_webhook(request.webhook);
+void check_webhook(const rooms& with, const checked_body& body) {
+  auto url = body.text("webhook");
+  if (url && !url->empty() && with.check_webhook)
+    with.check_webhook(*url);
 }
 
 void check_end(const std::optional<std::string>& end) {
@@ -63,7 +62,8 @@ http_whole create_cron(const rooms& with, const api_call& call) {
                    .metadata = body.map("metadata"),
                    .created_at = time_text(time),
                    .updated_at = time_text(time)};
-  check_runs(with, given);
+  read_run_request(given); // that its runs can be made
+  check_webhook(with, body);
   auto assistant = find_assistant(with, body.required_text("assistant_id"));
   if (!assistant)
     throw refusal{404, "Assistant '" + body.required_text("assistant_id") + "' not found"};
@@ -109,6 +109,7 @@ http_whole get_cron(const rooms& with, const api_call& call) {
 http_whole update_cron(const rooms& with, const api_call& call) {
   auto given = json_body(call.request);
   checked_body body{given};
+  check_webhook(with, body); // one that is stored stays, also when the policy has changed
   for (;;) {
     auto found = cron_at(with, call, "named");
     auto changed = cron_record::of(found.body);
@@ -131,8 +132,8 @@ http_whole update_cron(const rooms& with, const api_call& call) {
     }
     if (auto then = body.one_of("on_run_completed", cron_completions))
       changed.on_run_completed = *then;
-    check_runs(with, changed.payload);
-    changed.enabled = true; // for the date, which is also that of a disabled one
+    read_run_request(changed.payload); // that its runs can be made
+    changed.enabled = true;            // for the date, which is also that of a disabled one
     auto time = with.runs.now();
     check_coming(changed, time);
     changed.next_run_date = next_run_date(changed, time);
@@ -202,7 +203,8 @@ void remove_crons(const rooms& with, std::string_view member, const std::vector<
     if (const auto& id = one.body[member];
         id.is_string() && std::ranges::find(ids, id.as_string()) != ids.end())
       changes.push_back(removal_of(document_kind::cron, one.id));
-  commit_all(*with.documents, std::move(changes));
+  if (!changes.empty())
+    commit_all(*with.documents, std::move(changes));
 }
 
 void add_crons(router& to, const rooms& with) {

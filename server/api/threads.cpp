@@ -34,6 +34,8 @@ void take_ttl(thread_record& into, const checked_body& body) {
 
 // The members of a map, or pairs of a name and a value.
 state_update entries_of(const value& values) {
+  if (!values.is_null() && !values.is_map() && !values.is_list())
+    throw refusal{422, "supersteps: " + to_json(values) + " is neither an object nor a list"};
   std::vector<state_update::entry> out;
   for (const auto& e : values.entries())
     out.emplace_back(std::string{e.key()}, e.val);

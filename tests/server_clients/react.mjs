@@ -90,8 +90,8 @@ for (const hook of ["legacy", "current"]) {
 
   test("a run is stopped", "slow", async (page) => {
     await begin(page, "stream.submit({ ms: 60000 })");
-    await until(page, `shown.isLoading && new URL(location).searchParams.has("thread") &&
-      stream.client.runs.list(new URL(location).searchParams.get("thread")).then((all) => all[0]?.status === "running", () => false)`);
+    await until(page, "shown.isLoading && shown.values.n === 0"); // so the hook knows its run
+    assert.deepEqual((await runs(page)).map((run) => run.status), ["running"]);
     await begin(page, "stream.stop()");
     await ended(page);
     await until(page, `stream.client.runs.list(new URL(location).searchParams.get("thread")).then((all) => all[0].status === "interrupted")`);

@@ -76,8 +76,8 @@ BOOST_AUTO_TEST_CASE(a_superstep_takes_values_pairs_or_a_command) {
   BOOST_TEST(count_after(value::map({{"command", value::map({{"update", values}})}})) == value(3));
   auto jump = value::map({{"command", value::map({{"goto", "a"}})}});
   BOOST_TEST(server.post("/threads", supersteps(jump)).status == 422);
-  auto no_pair = value::map({{"values", value::list({value::list({"count"})})}});
-  BOOST_TEST(server.post("/threads", supersteps(no_pair)).status == 422);
+  for (const auto& wrong : {value::list({value::list({"count"})}), value(5)})
+    BOOST_TEST(server.post("/threads", supersteps(value::map({{"values", wrong}}))).status == 422);
 }
 
 BOOST_AUTO_TEST_CASE(a_state_of_a_graph_that_is_not_served_is_named) {
@@ -141,6 +141,8 @@ BOOST_AUTO_TEST_CASE(the_webhook_of_a_cron_is_checked_when_it_is_made_and_change
   auto path = make_cron("/runs/crons", "plain");
   BOOST_TEST(server.ask("PATCH", path, R"({"webhook":"ftp://x"})").status == 422);
   BOOST_TEST(server.ask("PATCH", path, R"({"webhook":"https://x"})").status == 200);
+  server.with.check_webhook = [](const std::string&) { throw refusal{422, "no"}; };
+  BOOST_TEST(server.ask("PATCH", path, R"({"enabled":false})").status == 200); // the URL stays
 }
 
 BOOST_AUTO_TEST_CASE(members_of_the_wrong_kind_are_refused) {
