@@ -32,8 +32,8 @@ void run_group::leave() {
 void run_group::stop_this(error why) {
   if (!on_)
     return;
-  on_->stopping();
   tell(coordinator_, *card_, nullptr, stop_run{runs_, std::move(why)});
+  on_->stopping(); // now: a run that was held for its reader goes on to that message, not further
 }
 
 void run_group::stop(std::uint64_t run, error why) {

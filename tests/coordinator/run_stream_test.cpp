@@ -284,7 +284,7 @@ BOOST_AUTO_TEST_CASE(a_runtime_ends_while_a_run_is_held) {
   BOOST_TEST(parts.next().has_value());
   rt.reset();
   auto got = rest_of(parts);
-  BOOST_REQUIRE(got.failure.has_value());
+  BOOST_REQUIRE_MESSAGE(got.failure.has_value(), got.parts.size() << " parts, " << ran << " steps");
   BOOST_TEST((got.failure->code() == errc::runtime_stopped));
   BOOST_TEST((code_of(run.get()) == errc::runtime_stopped));
 }
