@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <map>
@@ -41,15 +42,22 @@ public:
       program_{program},
       child_{std::make_unique<mcp_child>(program_, options_.on_log != nullptr)},
       wake_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)},
-      thread_{[this] { run(); }} {}
+      thread_{[this] { live(); }} {}
 
   ~mcp_stdio() override {
-    {
-      std::scoped_lock lock{mutex_};
-      stops_ = true;
-    }
+    stops_ = true;
     wake();
-    thread_.join();
+    if (thread_.joinable())
+      thread_.join();
+  }
+
+  /// Ends a connection that nobody owns any more. An answer may have had the last reference: on the
+  /// thread, the connection ends with it.
+  static void release(mcp_stdio* one) {
+    if (one->thread_.get_id() != std::this_thread::get_id())
+      return delete one;
+    one->ends_itself_ = true;
+    one->stops_ = true;
   }
 
   std::int64_t ask(std::string method, value params, std::chrono::milliseconds timeout,
@@ -92,6 +100,7 @@ private:
   bool send_or_hold(std::string line); // called under the lock
 
   // -- on the thread
+  void live();
   void run();
   bool go_round();
   int wait_at_most() const;
@@ -120,9 +129,11 @@ private:
   stage program_state_ = stage::runs;
   bool is_agreed_ = false; // the first greeting was answered: only then a program is started again
   std::optional<error> ended_;
-  bool stops_ = false;
+
+  std::atomic<bool> stops_ = false;
 
   // used by the thread only
+  bool ends_itself_ = false;
   std::string unread_;
   std::size_t searched_ = 0; // this much of it has no line end
   std::string unread_log_;
@@ -198,6 +209,14 @@ void mcp_stdio::extend(std::int64_t id, std::chrono::milliseconds within) {
 }
 
 // ---- the thread -----------------------------------------------------------------------------
+
+void mcp_stdio::live() {
+  run();
+  if (!ends_itself_)
+    return;
+  thread_.detach();
+  delete this;
+}
 
 void mcp_stdio::run() {
   sigset_t all;
@@ -463,7 +482,7 @@ void mcp_stdio::stop_program() {
 
 std::shared_ptr<mcp_transport> make_mcp_stdio(const mcp_program& program,
                                               const mcp_options& options) {
-  return std::make_shared<mcp_stdio>(program, options);
+  return {new mcp_stdio{program, options}, mcp_stdio::release};
 }
 
 } // namespace troupe

@@ -365,6 +365,22 @@ BOOST_AUTO_TEST_CASE(calls_that_wait_and_bytes_that_nobody_reads_have_an_end) {
   BOOST_TEST(refusals[0] == "ask an MCP server: s: the server does not read its input");
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_may_drop_the_last_reference_to_its_connection) {
+  std::promise<void> left, dropped;
+  auto server = make_mcp_stdio(program_of("good"), {.name = "s"});
+  auto last = std::make_shared<std::shared_ptr<mcp_transport>>(server);
+  server->ask("initialize", mcp_greeting(), milliseconds{30'000},
+              [last, &left, &dropped](const auto&) {
+                left.get_future().wait();
+                last->reset();
+                dropped.set_value();
+              });
+  server.reset();
+  left.set_value();
+  dropped.get_future().wait();
+  BOOST_TEST(!*last);
+}
+
 BOOST_AUTO_TEST_CASE(a_line_of_a_log_is_cut) {
   auto lines = std::make_shared<heard_lines>();
   auto client = connected("good", {.on_log = [lines](std::string_view l) { lines->add(l); }});
