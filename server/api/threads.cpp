@@ -2,6 +2,7 @@
 #include "server/api/rooms.hpp"
 #include "server/rules/ids.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 

@@ -3,6 +3,9 @@
 
 #include "coordinator/sse_text.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace troupe::server {
 
 namespace {

@@ -6,6 +6,9 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <utility>
+
 namespace troupe::server {
 
 namespace {
