@@ -32,8 +32,9 @@ void run_group::leave() {
 void run_group::stop_this(error why) {
   if (!on_)
     return;
+  // The message comes first: a run that its reader holds is let go after it, and finds it.
   tell(coordinator_, *card_, nullptr, stop_run{runs_, std::move(why)});
-  on_->stopping(); // now: a run that was held for its reader goes on to that message, not further
+  on_->stopping();
 }
 
 void run_group::stop(std::uint64_t run, error why) {

@@ -51,8 +51,8 @@ public:
       thread_.join();
   }
 
-  /// Ends a connection that nobody owns any more. An answer may have had the last reference: on the
-  /// thread, the connection ends with it.
+  /// Ends a connection without an owner. An answer may have dropped the last reference, on the
+  /// connection's own thread. That thread then destroys the connection when it ends.
   static void release(mcp_stdio* one) {
     if (one->thread_.get_id() != std::this_thread::get_id())
       return delete one;
