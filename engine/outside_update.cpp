@@ -71,6 +71,8 @@ private:
   result<void> take(const std::vector<outside_update>& updates) {
     const auto& first = updates.front();
     bool alone = updates.size() == 1;
+    if (auto checked = check_goto(updates); !checked)
+      return checked;
     if (!first.values && first.as_node == names::end)
       return alone ? clear() : refuse("Cannot apply multiple updates when clearing state");
     if (first.as_node == names::input)
@@ -190,7 +192,8 @@ private:
                                .id = ids[i],
                                .checkpoint_ns = base_.at.checkpoint_ns,
                                .step = step_,
-                               .values = &updates[i].values});
+                               .values = &updates[i].values,
+                               .goto_ = &updates[i].goto_});
       if (!made)
         return made.error();
       if (deltas_.active())
@@ -224,6 +227,17 @@ private:
     return check_given(
       *plan_, *values,
       {.what = what, .code = errc::invalid_update, .strict = config_.strict_input});
+  }
+
+  result<void> check_goto(const std::vector<outside_update>& updates) const {
+    for (const auto& one : updates)
+      if (!one.goto_.empty()
+          && (plan_->functional || one.as_node == names::end || one.as_node == names::input
+              || one.as_node == names::copy))
+        return refuse("update_state as "
+                      + (one.as_node.empty() ? std::string{"a workflow"} : "`" + one.as_node + "`")
+                      + ": only a node of a graph goes to nodes");
+    return {};
   }
 
   // An id that sorts after all known ids of the namespace, by whatever clock they were made.

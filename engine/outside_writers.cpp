@@ -63,6 +63,8 @@ result<task_write_list> run_writers(const thread_state& state, const run_config&
   node_output output;
   if (state.plan->functional)
     output.parts.emplace_back(returned_by_workflow(*update.values));
+  else if (update.goto_ && !update.goto_->empty())
+    output.parts.emplace_back(command{.update = *update.values, .goto_ = *update.goto_});
   else if (const auto& values = *update.values; values && !values->empty())
     output.parts.emplace_back(*values);
   context ctx{task};

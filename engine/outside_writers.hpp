@@ -19,13 +19,14 @@ struct outside_task {
   std::string checkpoint_ns;
   std::int64_t step = 0; // of the checkpoint that is updated
   const std::optional<state_update>* values = nullptr;
+  const destinations* goto_ = nullptr; // null: none
 };
 
 /// The single value that an update stands for.
 value whole_value(const state_update& update);
 
-/// The writes of a run of the node whose body returned these values: the values, its edges, then
-/// its routes. The body does not run. Routes read `state` with these
+/// The writes of a run of the node whose body returned these values and destinations: the values,
+/// the destinations, its edges, then its routes. The body does not run. Routes read `state` with these
 /// writes applied.
 /// Errors: invalid_update (no map where one is needed, or a route that asks a question), and errors
 ///         of a route.

@@ -283,13 +283,16 @@ private:
 ///           [values, as_node] that the copy gets at once:
 ///           state_update{value::list({value::list({values, "node"})})}
 /// Errors: those of basic_app::try_update_state.
-/// Source: langgraph/types.py, StateUpdate; langgraph/pregel/main.py, Pregel.bulk_update_state.
+/// Source: langgraph/types.py, StateUpdate (`goto_` is that of a Command as its values);
+///         langgraph/pregel/main.py, Pregel.bulk_update_state.
 struct outside_update {
   optional_update values = std::nullopt; ///< nullopt: no writes, as if the node returned nothing
   std::string as_node = {};              ///< empty: inferred
   /// The task that the writes belong to, as task_snapshot::id; empty: the node's first waiting
   /// task.
   std::string task_id = {};
+  /// Nodes to go to, in addition to the edges of `as_node`, which is a node then.
+  destinations goto_ = {};
 };
 
 /// Selects threads whose run was cut off.
@@ -425,6 +428,7 @@ public:
   ///         - a value that does not fit the member of a typed state
   ///         - with run_config::strict_input, an unknown channel
   ///         - two updates of a super-step for one `task_id`
+  ///         - a `goto_` to an unknown node, or without a node of a graph that goes
   ///         Nothing is stored then.
   result<checkpoint_ref> try_update_state(const run_config& config, optional_update values,
                                           std::string as_node = {}, std::string task_id = {}) const;

@@ -1,13 +1,13 @@
 // a2a: assistants as agents of A2A: their cards, messages and tasks.
 #include "graph/plain_json.hpp"
+#include "server/api/a2a_tasks.hpp"
 #include "server/api/filtered_routes.hpp"
 #include "server/api/kept_events.hpp"
 #include "server/api/rooms.hpp"
 #include "server/api/rpc_answer.hpp"
 #include "server/protocol/a2a_forms.hpp"
+#include "server/protocol/a2a_versions.hpp"
 #include "server/rules/ids.hpp"
-#include "server/rules/state_forms.hpp"
-#include "server/rules/wire_form.hpp"
 
 #include <troupe/uuid.hpp>
 
@@ -26,6 +26,7 @@ struct a2a_call {
   const http_responder& to;
   value id; ///< of the request
   value params;
+  a2a_version version;
 
   std::string new_name() const { return new_id(with.runs.now()); }
   std::string time() const { return time_text(with.runs.now()); }
@@ -72,11 +73,14 @@ std::string url_of_server(const api_call& call) {
   return std::string{is_secure ? "https://" : "http://"}.append(host);
 }
 
+value card_of(const known_agent& agent, const api_call& call) {
+  return agent_card(agent.assistant, agent.graph.input_jsonschema(),
+                    url_of_server(call) + "/a2a/" + agent.assistant.assistant_id);
+}
+
 http_whole card_at(const rooms& with, const api_call& call, const std::string& assistant_id) {
   try {
-    auto agent = agent_at(with, assistant_id, call.filter);
-    auto url = url_of_server(call) + "/a2a/" + agent.assistant.assistant_id;
-    return json_answer(agent_card(agent.assistant, agent.graph.input_jsonschema(), url));
+    return json_answer(card_of(agent_at(with, assistant_id, call.filter), call));
   } catch (const a2a_problem& no) {
     return json_answer(value::map({{"error", refused_form({}, no)["error"]}}), 400);
   }
@@ -95,85 +99,42 @@ http_whole card_of_query(const rooms& with, const api_call& call) {
 
 // ---- tasks ------------------------------------------------------------------------------------
 
-// The id of the message that began a run.
-std::string first_message_of(const run_record& run) {
-  const auto& messages = run.kwargs["input"]["messages"];
-  const auto& id = messages.empty() ? messages : messages[0]["id"];
-  return id.is_string() ? std::string{id.as_string()} : std::string{};
+void answer(const a2a_call& with, const value& result) {
+  answer_rpc(with.call, with.to, to_plain_json(rpc_result(with.id, result)));
 }
 
 history_choice choice_of(const a2a_call& with, const value& length) {
   return read_history_choice(length, with.call.request.header(history_scope_header));
 }
 
-// A run as it is stored, with the state of its thread; nullopt for a run that was removed.
-struct stored_task {
-  a2a_task_id id;
-  run_record run;
-  value values = value::map();
-  value questions = value::list();
+// The form in which a version answers a method: a2a_form, or a2a_payload for messages.
+using form_in_version = value (*)(const value& form, a2a_version version);
 
-  std::string_view state() const { return task_state_of(run.status, !questions.empty()); }
+// Answers a request whose task has ended.
+struct answer_at_end {
+  const rooms& with;
+  value id;
+  a2a_version version;
+  a2a_task_id task;
+  history_choice choice;
+  form_in_version shown;
+  std::shared_ptr<rpc_answer> answer;
+
+  value result() const {
+    auto stored = stored_task_at(with, task);
+    if (!stored)
+      return refused_form(id, {a2a_code::unknown_task, "Task not found: " + task.text()});
+    return rpc_result(id, shown(form_at_end(*stored, choice, with.runs.now()), version));
+  }
+  void operator()() const { answer->finish(to_plain_json(result())); }
 };
-
-std::optional<stored_task> stored_task_at(const rooms& with, const a2a_task_id& id) {
-  auto found = with.documents->get(document_kind::run, id.thread_id + '/' + id.run_id).value();
-  if (!found)
-    return std::nullopt;
-  stored_task out{.id = id, .run = run_record::of(found->body)};
-  auto graph = with.graphs.find(out.run.graph_id);
-  if (!graph)
-    return out;
-  auto state = graph->get_state({.thread_id = id.thread_id});
-  out.values = wire_form(state.values);
-  if (state.metadata["run_id"] == value(id.run_id))
-    out.questions = questions_form(state.interrupts);
-  return out;
-}
-
-// The status of a task, with the reason of its state where there is one.
-value status_of(const stored_task& task, std::int64_t now) {
-  auto state = task.state();
-  value parts;
-  if (state == "input-required")
-    parts = parts_of_questions(task.questions);
-  else if (state == "failed")
-    parts = text_parts(task.run.error["error"].as<std::string>() + ": "
-                       + task.run.error["message"].as<std::string>());
-  return status_form(state, time_text(now),
-                     parts.is_null() ? value{} : agent_message(parts, new_id(now), task.id, true));
-}
-
-value form_of(const stored_task& task, value status, const history_choice& choice) {
-  return a2a_task_form(task.id, std::move(status),
-                       history_form(task.values, task.id, first_message_of(task.run), choice));
-}
-
-value form_at_end(const stored_task& task, const history_choice& choice, std::int64_t now) {
-  auto out = form_of(task, status_of(task, now), choice);
-  if (task.state() != "completed")
-    return out;
-  auto artifact = artifact_form(task.values, new_id(now), task.run.assistant_id);
-  return out.with("artifacts", value::list({artifact}));
-}
-
-// The answer to a request whose task has ended.
-value result_at_end(const rooms& with, const value& id, const a2a_task_id& task,
-                    const history_choice& choice) {
-  auto stored = stored_task_at(with, task);
-  if (!stored)
-    return refused_form(id, {a2a_code::unknown_task, "Task not found: " + task.text()});
-  return rpc_result(id, form_at_end(*stored, choice, with.runs.now()));
-}
 
 // A short callback for the end of a task. The answer to the request follows on a thread that may
 // read documents.
 std::function<void()> answering_at_end(const a2a_call& with, a2a_task_id task,
-                                       history_choice choice) {
-  auto answer = std::make_shared<rpc_answer>(with.call, with.to);
-  auto finish = [&rooms = with.with, answer, id = with.id, task = std::move(task), choice] {
-    answer->finish(to_plain_json(result_at_end(rooms, id, task, choice)));
-  };
+                                       history_choice choice, form_in_version shown) {
+  answer_at_end finish{with.with, with.id, with.version, std::move(task), choice, shown,
+                       std::make_shared<rpc_answer>(with.call, with.to)};
   return [&rooms = with.with, finish] { rooms.runs.later(finish); };
 }
 
@@ -237,13 +198,13 @@ void send_message(const a2a_call& with) {
   auto choice = choice_of(with, configuration["historyLength"]);
   auto events = std::make_shared<kept_events>();
   auto run = begin_task(with, message, "values", *events);
-  if (configuration["blocking"] == value(false)) {
+  if (configuration["blocking"] == value(false)
+      || configuration["returnImmediately"] == value(true)) {
     events->begin({});
-    return answer_rpc(with.call, with.to,
-                      to_plain_json(rpc_result(with.id, submitted_task(with, run, message))));
+    return answer(with, a2a_payload(submitted_task(with, run, message), with.version));
   }
-  events->begin(
-    {.event = {}, .end = answering_at_end(with, a2a_task_id{run.thread_id, run.run_id}, choice)});
+  events->begin({.event = {},
+                 .end = answering_at_end(with, {run.thread_id, run.run_id}, choice, a2a_payload)});
 }
 
 // ---- streams ----------------------------------------------------------------------------------
@@ -265,11 +226,12 @@ public:
   task_stream(const a2a_call& of, a2a_task_id task)
     : with_{of.with},
       id_(of.id),
+      version_{of.version},
       task_{std::move(task)},
       out_{of.to, {}} {}
 
-  void say(value result) const {
-    out_.event("message", to_plain_json(rpc_result(id_, std::move(result))));
+  void say(const value& form) const {
+    out_.event("message", to_plain_json(rpc_result(id_, a2a_payload(form, version_))));
   }
   event_reader reader() {
     return {
@@ -300,6 +262,7 @@ private:
 
   const rooms& with_;
   const value id_;
+  const a2a_version version_;
   const a2a_task_id task_;
   const event_writer out_;
 };
@@ -340,8 +303,32 @@ value form_of_known(const a2a_call& with, const stored_task& task, const history
 
 void get_task(const a2a_call& with) {
   auto choice = choice_of(with, with.params["historyLength"]);
-  auto form = form_of_known(with, known_task(with, "read"), choice);
-  answer_rpc(with.call, with.to, to_plain_json(rpc_result(with.id, form)));
+  auto task = known_task(with, "read");
+  auto form = with.version == a2a_version::v1_0 && task.is_newest
+                ? form_at_end(task, choice, with.with.runs.now())
+                : form_of_known(with, task, choice);
+  answer(with, a2a_form(form, with.version));
+}
+
+void list_tasks(const a2a_call& with) {
+  auto filter = with.call.filter_for({"threads", "read"});
+  auto agent = agent_at(with.with, with.call.parameters[0],
+                        with.call.filter_for({"assistants", "read"}));
+  auto selection =
+    read_task_selection(with.params, with.call.request.header(history_scope_header));
+  selection.assistant_id = agent.assistant.assistant_id;
+  auto list = task_list(with.with, selection, [&](const std::string& thread_id) {
+    return may_see_thread(with.with, thread_id, filter);
+  });
+  std::vector<value> tasks;
+  for (const auto& one : list["tasks"].items())
+    tasks.push_back(a2a_form(one, with.version));
+  answer(with, list.with("tasks", value::list(std::move(tasks))));
+}
+
+void show_card(const a2a_call& with) {
+  auto filter = with.call.filter_for({"assistants", "read"});
+  answer(with, card_of(agent_at(with.with, with.call.parameters[0], filter), with.call));
 }
 
 void cancel_task(const a2a_call& with) {
@@ -350,7 +337,7 @@ void cancel_task(const a2a_call& with) {
   if (is_over(task.run.status)
       || !runs.cancel(task.id.thread_id, task.id.run_id, cancel_action::interrupt))
     throw a2a_problem{a2a_code::not_cancelable, "Task is over: it cannot be canceled"};
-  auto at_end = answering_at_end(with, task.id, choice_of(with, {}));
+  auto at_end = answering_at_end(with, task.id, choice_of(with, {}), a2a_form);
   runs.when_ended(task.id.thread_id, task.id.run_id, [at_end](const run_outcome&) { at_end(); });
 }
 
@@ -366,20 +353,18 @@ void follow_task(const a2a_call& with) {
 
 // ---- the route --------------------------------------------------------------------------------
 
-void answer_method(const a2a_call& with, const std::string& method) {
-  if (method == "message/send")
-    return send_message(with);
-  if (method == "message/stream")
-    return stream_message(with);
-  if (method == "tasks/get")
-    return get_task(with);
-  if (method == "tasks/cancel")
-    return cancel_task(with);
-  if (method == "tasks/resubscribe")
-    return follow_task(with);
-  if (method.starts_with("tasks/pushNotificationConfig/"))
-    throw a2a_problem{a2a_code::no_push, "Push notifications are not supported"};
-  throw a2a_problem{a2a_code::unknown_method, "Method not found: " + method};
+void answer_method(const a2a_call& with, a2a_action action) {
+  switch (action) {
+    case a2a_action::send_message: return send_message(with);
+    case a2a_action::stream_message: return stream_message(with);
+    case a2a_action::get_task: return get_task(with);
+    case a2a_action::list_tasks: return list_tasks(with);
+    case a2a_action::cancel_task: return cancel_task(with);
+    case a2a_action::follow_task: return follow_task(with);
+    case a2a_action::show_card: return show_card(with);
+    case a2a_action::notify: break;
+  }
+  throw a2a_problem{a2a_code::no_push, "Push notifications are not supported"};
 }
 
 void post_a2a(const rooms& with, const api_call& call, const http_responder& to) {
@@ -392,9 +377,14 @@ void post_a2a(const rooms& with, const api_call& call, const http_responder& to)
     if (!message->is_map() || (*message)["jsonrpc"] != value("2.0")
         || !(*message)["method"].is_string() || !(id.is_string() || id.is_int()))
       throw a2a_problem{a2a_code::no_request, "Invalid Request: not a request of JSON-RPC 2.0"};
+    auto name = (*message)["method"].as<std::string>();
+    auto method = a2a_method_of(name);
+    if (!method)
+      throw a2a_problem{a2a_code::unknown_method, "Method not found: " + name};
     const auto& params = (*message)["params"];
-    answer_method({with, call, to, id, params.is_map() ? params : value::map()},
-                  (*message)["method"].as<std::string>());
+    answer_method(
+      {with, call, to, id, params.is_map() ? params : value::map(), method->version},
+      method->action);
   } catch (const a2a_problem& no) {
     bool is_known = id.is_string() || id.is_int();
     to.send(json_answer(refused_form(is_known ? id : value{}, no), is_known ? 200 : 400));
@@ -408,10 +398,9 @@ void add_a2a(router& to, const rooms& with) {
     post_a2a(with, call, responder);
   };
   to.add({"POST", "/a2a/{assistant_id}", post});
-  to.add({"GET",
-          "/a2a/{assistant_id}/.well-known/agent-card.json",
-          answering(with, card_of_path),
-          {"assistants", "read"}});
+  for (const char* path :
+       {"/a2a/{assistant_id}", "/a2a/{assistant_id}/.well-known/agent-card.json"})
+    to.add({"GET", path, answering(with, card_of_path), {"assistants", "read"}});
   to.add({"GET",
           "/.well-known/agent-card.json",
           answering(with, card_of_query),

@@ -215,6 +215,8 @@ constexpr route_note all[]{
    {},
    json,
    other_refusals},
+  {"GET", "/a2a/{assistant_id}", "A2A", "Get an agent card", "", "map", 200, {}, json,
+   other_refusals},
   {"GET",
    "/a2a/{assistant_id}/.well-known/agent-card.json",
    "A2A",

@@ -34,8 +34,10 @@ void take_ttl(thread_record& into, const checked_body& body) {
 }
 
 // The members of a map, or pairs of a name and a value.
-state_update entries_of(const value& values) {
-  if (!values.is_null() && !values.is_map() && !values.is_list())
+optional_update entries_of(const value& values) {
+  if (values.is_null())
+    return std::nullopt;
+  if (!values.is_map() && !values.is_list())
     throw refusal{422, "supersteps: " + to_json(values) + " is neither an object nor a list"};
   std::vector<state_update::entry> out;
   for (const auto& e : values.entries())
@@ -48,6 +50,18 @@ state_update entries_of(const value& values) {
   return state_update{std::move(out)};
 }
 
+// {values, as_node}, or {command, as_node}.
+outside_update update_of(const checked_body& given) {
+  outside_update out{.as_node = given.text("as_node").value_or("")};
+  auto asked = command_of(given.map("command"));
+  if (asked.resume)
+    throw refusal{422, "supersteps: a command with `resume` is not taken"};
+  bool is_command = asked.update || !asked.goto_.empty();
+  out.values = is_command ? std::move(asked.update) : entries_of(given["values"]);
+  out.goto_ = std::move(asked.goto_);
+  return out;
+}
+
 std::vector<std::vector<outside_update>> supersteps_of(const checked_body& body) {
   std::vector<std::vector<outside_update>> out;
   const auto& given = body["supersteps"];
@@ -57,15 +71,8 @@ std::vector<std::vector<outside_update>> supersteps_of(const checked_body& body)
     throw refusal{422, "supersteps: it is not a list"};
   for (const auto& step : given.items()) {
     auto& updates = out.emplace_back();
-    for (const auto& one : step["updates"].items()) {
-      checked_body update{one};
-      auto command = update.map("command");
-      if (!command["goto"].is_null())
-        throw refusal{422, "supersteps: a command with `goto` is not taken"};
-      const auto& values = command["update"].is_null() ? update["values"] : command["update"];
-      auto as_node = update.text("as_node").value_or("");
-      updates.push_back({.values = entries_of(values), .as_node = as_node});
-    }
+    for (const auto& one : step["updates"].items())
+      updates.push_back(update_of(checked_body{one}));
     if (updates.empty())
       throw refusal{422, "supersteps: a super-step has no updates"};
   }

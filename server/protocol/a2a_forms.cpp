@@ -1,6 +1,7 @@
 // a2a_forms: reading messages, and writing tasks.
 #include "server/protocol/a2a_forms.hpp"
 
+#include "server/protocol/a2a_versions.hpp"
 #include "server/protocol/python_text.hpp"
 #include "server/rules/checked_body.hpp"
 
@@ -29,11 +30,12 @@ value block_of_file(const value& file) {
   auto block = value::map({{"type", is_media ? kind : "file"}});
   if (!mime.empty())
     block = block.with("mime_type", mime);
-  if (file["bytes"].is_string())
-    return block.with("base64", file["bytes"]);
-  if (file["uri"].is_string())
-    return block.with("url", file["uri"]);
-  throw wrong_param("a file part has neither bytes nor a uri");
+  if (auto name = text_at(file, "name"); !name.empty())
+    block = block.with("extras", value::map({{"filename", name}}));
+  if (file["bytes"].is_string() == file["uri"].is_string())
+    throw wrong_param("a file part has neither bytes nor a uri, or both");
+  return file["bytes"].is_string() ? block.with("base64", file["bytes"])
+                                   : block.with("url", file["uri"]);
 }
 
 void read_part(const value& part, std::vector<value>& blocks, value& data) {
@@ -77,6 +79,10 @@ value file_part(const value& block) {
     return {};
   if (block["mime_type"].is_string())
     file = file.with("mimeType", block["mime_type"]);
+  const auto& extras = block["extras"];
+  const auto& name = extras.is_map() ? extras["filename"] : block["filename"];
+  if (name.is_string())
+    file = file.with("name", name);
   return value::map({{"kind", "file"}, {"file", file}});
 }
 
@@ -133,8 +139,10 @@ a2a_message read_a2a_message(const value& params, const std::string& new_message
   const auto& given = params["message"];
   if (!given.is_map() || !given["parts"].is_list() || given["parts"].empty())
     throw wrong_param("message: it is missing, or has no parts");
+  if (!is_a2a_role(text_at(given, "role")))
+    throw wrong_param("message.role: it is missing, or not a role");
   a2a_message out{
-    .id = text_at(given, "messageId"), .thread_id = text_at(given, "contextId"), .sent = given};
+    .id = text_at(given, "messageId"), .thread_id = text_at(given, "contextId")};
   if (out.id.empty())
     out.id = new_message_id;
   if (!out.thread_id.empty() && !read_uuid(out.thread_id))
@@ -148,9 +156,11 @@ a2a_message read_a2a_message(const value& params, const std::string& new_message
     out.thread_id = read->thread_id;
     out.task = std::move(read);
   }
+  std::vector<value> parts;
   std::vector<value> blocks;
-  for (const auto& part : given["parts"].items())
-    read_part(part, blocks, out.data);
+  for (const auto& one : given["parts"].items())
+    read_part(parts.emplace_back(a2a_part_of(one)), blocks, out.data);
+  out.sent = given.with("parts", value::list(std::move(parts)));
   out.content = content_of_blocks(std::move(blocks));
   return out;
 }
@@ -305,7 +315,7 @@ value agent_card(const assistant_record& assistant, const value& input_schema,
      {"params", value::map({{"header", history_scope_header},
                             {"values", value::list({"context", "task"})},
                             {"default", "context"},
-                            {"methods", value::list({"message/send", "tasks/get"})}})}});
+                            {"methods", value::list({"SendMessage", "GetTask", "ListTasks"})}})}});
   auto skill = value::map(
     {{"id", assistant.assistant_id + "-main"},
      {"name", assistant.name + " Capabilities"},
@@ -318,12 +328,14 @@ value agent_card(const assistant_record& assistant, const value& input_schema,
                                value::map({{"required", required},
                                            {"properties", member_names(input_schema["properties"])},
                                            {"supportsA2A", talks}})}})}});
-  auto interface =
-    value::map({{"url", url}, {"protocolBinding", "JSONRPC"}, {"protocolVersion", "0.3"}});
+  auto interface = [&url](const char* version) {
+    return value::map(
+      {{"url", url}, {"protocolBinding", "JSONRPC"}, {"protocolVersion", version}});
+  };
   return value::map({{"name", assistant.name},
                      {"description", about},
                      {"url", url},
-                     {"supportedInterfaces", value::list({interface})},
+                     {"supportedInterfaces", value::list({interface("1.0"), interface("0.3")})},
                      {"capabilities", value::map({{"streaming", true},
                                                   {"pushNotifications", false},
                                                   {"stateTransitionHistory", false},

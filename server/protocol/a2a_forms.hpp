@@ -64,10 +64,10 @@ struct a2a_message {
   std::optional<a2a_task_id> task = std::nullopt;
   value content = {};
   value data = value::map();
-  value sent = {}; ///< as the client sent it
+  value sent = {}; ///< as the client sent it, with parts of 0.3
 };
 
-/// Shape:  `new_message_id`: for a message without an id.
+/// Shape:  `params` of either version; `new_message_id`: for a message without an id.
 /// Errors: throws a2a_problem{wrong_params}, {unknown_task} for a task id of another form,
 ///         {unknown_part} for a part that is neither a text, a file nor data.
 a2a_message read_a2a_message(const value& params, const std::string& new_message_id);
@@ -119,7 +119,7 @@ value artifact_update(const a2a_task_id& task, value artifact);
 
 /// The agent card of an assistant.
 /// Shape:  `url`: where its messages go.
-/// Source: a2a-protocol.org, 0.3, AgentCard; langgraph-api adds `supportedInterfaces`.
+/// Source: a2a-protocol.org, AgentCard of 0.3 and of 1.0 (`supportedInterfaces`) in one.
 value agent_card(const assistant_record& assistant, const value& input_schema,
                  const std::string& url);
 

@@ -105,20 +105,6 @@ void add_destination(destinations& to, const value& given) {
               "command: goto is neither a node nor {node, input}: " + to_json(given)};
 }
 
-command command_of(const value& given) {
-  command out;
-  if (!given["update"].is_null())
-    out.update = update_of(given["update"]);
-  if (!given["resume"].is_null())
-    out.resume = given["resume"];
-  if (const auto& to = given["goto"]; to.is_list())
-    for (const auto& one : to.items())
-      add_destination(out.goto_, one);
-  else if (!to.is_null())
-    add_destination(out.goto_, to);
-  return out;
-}
-
 value checked_command(const checked_body& body) {
   if (!body.has("command"))
     return {};
@@ -156,6 +142,20 @@ value checked_checkpoint(const checked_body& body) {
 }
 
 } // namespace
+
+command command_of(const value& given) {
+  command out;
+  if (!given["update"].is_null())
+    out.update = update_of(given["update"]);
+  if (!given["resume"].is_null())
+    out.resume = given["resume"];
+  if (const auto& to = given["goto"]; to.is_list())
+    for (const auto& one : to.items())
+      add_destination(out.goto_, one);
+  else if (!to.is_null())
+    add_destination(out.goto_, to);
+  return out;
+}
 
 std::string_view to_string(double_texting d) noexcept {
   return strategies[static_cast<std::size_t>(d)];

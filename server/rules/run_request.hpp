@@ -3,6 +3,7 @@
 
 #include "server/rules/records.hpp"
 
+#include <troupe/control.hpp>
 #include <troupe/run_config.hpp>
 #include <troupe/run_input.hpp>
 
@@ -51,6 +52,10 @@ run_config config_of(const run_record& run);
 /// The run's input: a command, an input, or nothing (go on).
 /// Errors: throws error{invalid_value} for a command of another form.
 run_input input_of(const value& kwargs);
+
+/// The command of {update, goto, resume}.
+/// Errors: throws error{invalid_value}, which names the member.
+command command_of(const value& given);
 
 /// `over` over `base`, member by member; of two maps in `configurable` and `metadata`, too.
 value merged_config(const value& base, const value& over);

@@ -440,6 +440,29 @@ BOOST_AUTO_TEST_CASE(the_first_checkpoint_can_be_copied) {
   BOOST_TEST(t.saved().metadata["step"] == value(0));
 }
 
+BOOST_AUTO_TEST_CASE(an_update_goes_to_the_nodes_that_it_names_and_along_its_edges) {
+  chain_thread t;
+  outside_update update{.values = state_update{{"x", 1}}, .as_node = "a", .goto_ = {"c", END}};
+  t.update_all({{update}}).value();
+  BOOST_TEST(next_of(t) == value::list({"b", "c"}));
+  BOOST_TEST(t.show(true).values["x"] == value(1));
+  outside_update only{.as_node = "c", .goto_ = send{"a", {{"x", 5}}}};
+  t.update_all({{only}}).value();
+  BOOST_TEST(next_of(t) == value::list({"a"}));
+}
+
+BOOST_AUTO_TEST_CASE(only_a_node_goes_to_nodes_and_only_to_known_ones) {
+  chain_thread t;
+  for (const std::string as : {"__input__", "__copy__", "__end__"})
+    check_refusal(t.update_all({{{.as_node = as, .goto_ = "a"}}}), errc::invalid_update,
+                  "update_state as `" + as + "`: only a node of a graph goes to nodes");
+  auto unknown = t.update_all({{{.as_node = "a", .goto_ = "nowhere"}}});
+  BOOST_REQUIRE(!unknown);
+  BOOST_CHECK(unknown.error().code() == errc::invalid_update);
+  BOOST_TEST(unknown.error().message().find("`nowhere`") != std::string::npos);
+  BOOST_TEST(t.count() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(a_copy_may_be_updated_at_once) {
   chain_thread t;
   value items{value{{{"x", 1}}, "c"}, value{log_of("A"), "a"}, value{log_of("C"), "c"}};

@@ -10,8 +10,8 @@ import uuid
 
 import httpx
 from a2a.client import A2ACardResolver, ClientConfig, ClientFactory
-from a2a.types import (CancelTaskRequest, GetTaskRequest, Message, Part, Role, SendMessageRequest,
-                       SubscribeToTaskRequest, TaskState)
+from a2a.types import (CancelTaskRequest, GetTaskRequest, ListTasksRequest, Message, Part, Role,
+                       SendMessageRequest, SubscribeToTaskRequest, TaskState)
 from langgraph_sdk import get_client
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
@@ -51,12 +51,16 @@ class A2a(unittest.IsolatedAsyncioTestCase):
         self.sdk = get_client(url=URL)
         self.addAsyncCleanup(self.sdk.aclose)
 
-    async def agent(self, graph, streaming):
-        """A client for the assistant of a graph, which it knows by its card."""
+    async def agent(self, graph, streaming, version="1.0"):
+        """A client for the assistant of a graph, which it knows by its card, and for one version of A2A."""
         [found] = await self.sdk.assistants.search(graph_id=graph, metadata={"created_by": "system"})
         http = httpx.AsyncClient(timeout=TEST_S)
         self.addAsyncCleanup(http.aclose)
         self.card = await A2ACardResolver(http, f"{URL}/a2a/{found['assistant_id']}").get_agent_card()
+        for interface in list(self.card.supported_interfaces):
+            if interface.protocol_version != version:
+                self.card.supported_interfaces.remove(interface)
+        self.assertEqual(len(self.card.supported_interfaces), 1)
         return ClientFactory(ClientConfig(streaming=streaming, httpx_client=http)).create(self.card)
 
     async def test_the_card(self):
@@ -66,7 +70,11 @@ class A2a(unittest.IsolatedAsyncioTestCase):
         self.assertEqual([skill.name for skill in self.card.skills], ["chat Capabilities"])
 
     async def test_a_message_is_sent_and_its_task_read(self):
-        client = await self.agent("chat", False)
+        for version in "1.0", "0.3":
+            with self.subTest(version):
+                await self.send_and_read(await self.agent("chat", False, version))
+
+    async def send_and_read(self, client):
         [event] = [e async for e in client.send_message(SendMessageRequest(message=message("hi")))]
         task = event.task
         self.assertEqual(task.status.state, TaskState.TASK_STATE_COMPLETED)
@@ -79,8 +87,29 @@ class A2a(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(event.task.context_id, task.context_id)
         self.assertNotEqual(event.task.id, task.id)
 
+    async def test_tasks_are_listed(self):
+        client = await self.agent("chat", False)
+        [event] = [e async for e in client.send_message(SendMessageRequest(message=message("hi")))]
+        context = event.task.context_id
+        again = SendMessageRequest(message=message("more", context_id=context))
+        [newer] = [e async for e in client.send_message(again)]
+        wanted = ListTasksRequest(context_id=context, page_size=1, include_artifacts=True)
+        page = await client.list_tasks(wanted)
+        self.assertEqual((page.total_size, page.page_size), (2, 1))
+        self.assertEqual(page.tasks[0].id, newer.task.id)
+        self.assertEqual(texts(page.tasks[0].artifacts[0].parts), "Hello there")
+        wanted.page_token = page.next_page_token
+        page = await client.list_tasks(wanted)
+        self.assertEqual((page.tasks[0].id, page.next_page_token), (event.task.id, ""))
+        failed = await client.list_tasks(ListTasksRequest(context_id=context, status=TaskState.TASK_STATE_FAILED))
+        self.assertEqual(list(failed.tasks), [])
+
     async def test_a_message_is_streamed(self):
-        client = await self.agent("chat", True)
+        for version in "1.0", "0.3":
+            with self.subTest(version):
+                await self.stream_one(await self.agent("chat", True, version))
+
+    async def stream_one(self, client):
         events = [e async for e in client.send_message(SendMessageRequest(message=message("hi")))]
         kinds = [e.WhichOneof("payload") for e in events]
         self.assertEqual((kinds[0], kinds[-1]), ("task", "status_update"))

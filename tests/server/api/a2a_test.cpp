@@ -79,7 +79,16 @@ const std::vector<refused_rpc> refused_rpcs{
   {R"({"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{}})", 200, -32602},
   {R"({"jsonrpc":"2.0","id":1,"method":"tasks/get","params":{"id":"x"}})", 200, -32001},
   {R"({"jsonrpc":"2.0","id":1,"method":"tasks/cancel","params":{"id":"x"}})", 200, -32001},
-  {R"({"jsonrpc":"2.0","id":1,"method":"tasks/pushNotificationConfig/set"})", 200, -32003}};
+  {R"({"jsonrpc":"2.0","id":1,"method":"tasks/pushNotificationConfig/set"})", 200, -32003},
+  {R"({"jsonrpc":"2.0","id":1,"method":"CreateTaskPushNotificationConfig"})", 200, -32003},
+  {R"({"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"contextId":1}})", 200, -32602},
+  {R"({"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"status":"done"}})", 200, -32602},
+  {R"({"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"pageSize":0}})", 200, -32602},
+  {R"({"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"pageSize":101}})", 200, -32602},
+  {R"({"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"pageToken":"-1"}})", 200, -32602},
+  {R"({"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"historyLength":-1}})", 200, -32602},
+  {R"({"jsonrpc":"2.0","id":1,"method":"ListTasks","params":{"statusTimestampAfter":"x"}})", 200,
+   -32602}};
 
 } // namespace
 
@@ -92,6 +101,9 @@ BOOST_AUTO_TEST_CASE(a_card_names_the_address_that_the_client_used) {
   BOOST_TEST(card["url"] == value("http://here:80" + path));
   auto same = "/.well-known/agent-card.json?assistant_id=" + default_assistant_id("chat");
   BOOST_TEST(server.ask("GET", same).json() == card);
+  BOOST_TEST(server.ask("GET", path).json() == card);
+  for (const char* method : {"GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard"})
+    BOOST_TEST(task_of(a2a(server, method, value::map())) == card);
   auto secure = server.ask("GET", same, "", "X-Forwarded-Proto: https\r\n").json();
   BOOST_TEST(secure["url"] == value("https://here:80" + path));
 }
@@ -268,6 +280,93 @@ BOOST_AUTO_TEST_CASE(a_text_to_a_graph_without_messages_is_refused) {
   auto answer = server.ask("POST", agent_path("plain"), rpc_text("message/send", said("hi")));
   BOOST_TEST(answer.json()["error"]["code"] == value(-32602));
   BOOST_TEST(server.post("/threads/count", value::map()).body == "0"); // it left nothing
+}
+
+BOOST_AUTO_TEST_CASE(the_newer_version_has_its_own_forms) {
+  served_rooms server;
+  auto sent = task_of(a2a(server, "SendMessage", said("hi")))["task"];
+  BOOST_TEST(sent["status"]["state"] == value("TASK_STATE_COMPLETED"));
+  BOOST_TEST(texts_of_history(sent) == "ROLE_USER:hi ROLE_AGENT:Hello there ");
+  BOOST_TEST(!sent["history"][0]["parts"][0].contains("kind"));
+  BOOST_TEST(!sent.contains("kind"));
+  auto known = task_of(a2a(server, "GetTask", by_id(sent)));
+  BOOST_TEST(known["history"] == sent["history"]);
+  BOOST_TEST(known["artifacts"][0]["parts"] == sent["artifacts"][0]["parts"]);
+  BOOST_TEST(a2a(server, "CancelTask", by_id(sent))["error"]["code"] == value(-32002));
+  auto at_once = said("hi").with("configuration", value::map({{"returnImmediately", true}}));
+  BOOST_TEST(task_of(a2a(server, "SendMessage", at_once))["task"]["status"]["state"]
+             == value("TASK_STATE_SUBMITTED"));
+}
+
+BOOST_AUTO_TEST_CASE(a_stream_of_the_newer_version_names_its_events) {
+  served_rooms server;
+  auto answer = server.ask("POST", agent_path(), rpc_text("SendStreamingMessage", said("hi")));
+  std::string seen;
+  for (const auto& one : results_in(answer.body)) {
+    BOOST_TEST(one.size() == 1u);
+    seen.append(one.entries()[0].key()).append(" ");
+  }
+  BOOST_TEST(seen == "task statusUpdate statusUpdate artifactUpdate statusUpdate ");
+  auto last = results_in(answer.body).back()["statusUpdate"];
+  BOOST_TEST(last["status"]["state"] == value("TASK_STATE_COMPLETED"));
+  BOOST_TEST(!last.contains("final"));
+  auto task = value::map({{"id", last["taskId"]}});
+  auto followed = server.ask("POST", agent_path(), rpc_text("SubscribeToTask", task));
+  BOOST_TEST(results_in(followed.body).front()["task"]["id"] == task["id"]);
+}
+
+BOOST_AUTO_TEST_CASE(tasks_are_listed_the_last_changed_first) {
+  served_rooms server;
+  auto sent = [&server](const std::string& text, const value& more = value::map()) {
+    return task_of(a2a(server, "SendMessage", said(text, more)))["task"];
+  };
+  auto listed = [&server](const std::string& params) {
+    return task_of(a2a(server, "ListTasks", from_json(params, json_form::plain).value()));
+  };
+  auto first = sent("one");
+  auto context = value::map({{"contextId", first["contextId"]}});
+  auto second = sent("two", context);
+  auto asking = sent("ask");
+  server.ask("POST", agent_path("fail"), rpc_text("SendMessage", said("of another")));
+
+  auto all = listed("{}");
+  BOOST_TEST(all["totalSize"] == value(3));
+  BOOST_TEST(all["tasks"][0]["id"] == asking["id"]);
+  BOOST_TEST(all["tasks"][0]["status"]["state"] == value("TASK_STATE_INPUT_REQUIRED"));
+  BOOST_TEST(all["tasks"][2]["id"] == first["id"]);
+  BOOST_TEST(!all["tasks"][2].contains("artifacts"));
+  BOOST_TEST(all["nextPageToken"] == value(""));
+
+  auto of_context = R"({"includeArtifacts":true,"historyLength":1,"contextId":")"
+                    + first["contextId"].as<std::string>() + "\"}";
+  auto both = listed(of_context);
+  BOOST_TEST(both["totalSize"] == value(2));
+  BOOST_TEST(both["tasks"][0]["artifacts"][0]["parts"][0]["text"] == value("Hello there"));
+  BOOST_TEST(texts_of_history(both["tasks"][0]) == "ROLE_AGENT:Hello there ");
+
+  BOOST_TEST(listed(R"({"status":"TASK_STATE_COMPLETED"})")["totalSize"] == value(2));
+  auto asked = listed(R"({"status":"TASK_STATE_INPUT_REQUIRED"})");
+  BOOST_TEST(asked["totalSize"] == value(1));
+  BOOST_TEST(asked["tasks"][0]["id"] == asking["id"]);
+  BOOST_TEST(listed(R"({"status":"TASK_STATE_FAILED"})")["totalSize"] == value(0));
+  BOOST_TEST(listed(R"({"statusTimestampAfter":"2999-01-01T00:00:00Z"})")["totalSize"] == value(0));
+}
+
+BOOST_AUTO_TEST_CASE(a_list_of_tasks_has_pages) {
+  served_rooms server;
+  for (const char* text : {"one", "two", "three"})
+    a2a(server, "SendMessage", said(text));
+  std::string pages, token;
+  do {
+    auto page = task_of(a2a(server, "ListTasks",
+                            value::map({{"pageSize", 2}, {"pageToken", token}})));
+    BOOST_TEST(page["totalSize"] == value(3));
+    token = page["nextPageToken"].as<std::string>();
+    for (const auto& one : page["tasks"].items())
+      pages += one["history"][0]["parts"][0]["text"].as<std::string>() + ' ';
+    pages += "| ";
+  } while (!token.empty());
+  BOOST_TEST(pages == "three two | one | ");
 }
 
 BOOST_DATA_TEST_CASE(a_wrong_request_is_refused, data::make(refused_rpcs), one) {

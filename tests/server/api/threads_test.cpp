@@ -74,10 +74,35 @@ BOOST_AUTO_TEST_CASE(a_superstep_takes_values_pairs_or_a_command) {
   BOOST_TEST(count_after(value::map({{"values", values}})) == value(3));
   BOOST_TEST(count_after(value::map({{"values", value::list({pair, pair})}})) == value(6));
   BOOST_TEST(count_after(value::map({{"command", value::map({{"update", values}})}})) == value(3));
-  auto jump = value::map({{"command", value::map({{"goto", "a"}})}});
-  BOOST_TEST(server.post("/threads", supersteps(jump)).status == 422);
+  auto answer = value::map({{"command", value::map({{"resume", "a"}})}});
+  BOOST_TEST(server.post("/threads", supersteps(answer)).status == 422);
   for (const auto& wrong : {value::list({value::list({"count"})}), value(5)})
     BOOST_TEST(server.post("/threads", supersteps(value::map({{"values", wrong}}))).status == 422);
+}
+
+BOOST_AUTO_TEST_CASE(a_superstep_goes_to_the_nodes_of_its_command) {
+  auto next_after = [&](const value& to, const std::string& as_node = "b") {
+    auto update =
+      value::map({{"command", value::map({{"goto", to}, {"update", value::map({{"count", 2}})}})},
+                  {"as_node", as_node}});
+    auto made = server.post("/threads", supersteps(update));
+    if (made.status != 200)
+      return std::to_string(made.status);
+    auto path = "/threads/" + made.json()["thread_id"].as<std::string>() + "/state";
+    auto state = server.ask("GET", path).json();
+    BOOST_TEST(state["values"]["count"] == value(2));
+    return to_json(state["next"]);
+  };
+  BOOST_TEST(next_after("a") == R"(["a"])");
+  BOOST_TEST(next_after("a", "a") == R"(["a","b"])");
+  BOOST_TEST(next_after("__end__") == "[]");
+  auto sent = value::map({{"node", "a"}, {"input", value::map({{"count", 5}})}});
+  BOOST_TEST(next_after(sent) == R"(["a"])");
+  BOOST_TEST(next_after(value::list({"a", sent})) == R"(["a","a"])");
+  BOOST_TEST(next_after("nowhere") == "400");
+  BOOST_TEST(next_after("a", "__input__") == "400");
+  BOOST_TEST(next_after("a", "__end__") == "400");
+  BOOST_TEST(next_after(5) == "422");
 }
 
 BOOST_AUTO_TEST_CASE(a_state_of_a_graph_that_is_not_served_is_named) {

@@ -53,7 +53,11 @@ const std::vector<content_case> contents{
    R"({"base64":"aGk=","mime_type":"image/png","type":"image"}],"id":"m","role":"user"}]})"},
   {R"([{"kind":"file","file":{"uri":"https://x/y"}}])",
    R"({"messages":[{"content":[{"type":"file","url":"https://x/y"}],"id":"m","role":"user"}]})"},
+  {R"([{"raw":"aGk=","mediaType":"text/csv","filename":"a.csv"}])",
+   R"({"messages":[{"content":[{"base64":"aGk=","extras":{"filename":"a.csv"},)"
+   R"("mime_type":"text/csv","type":"file"}],"id":"m","role":"user"}]})"},
   {R"([{"kind":"data","data":{"n":1}}])", R"({"n":1})"},
+  {R"([{"data":{"n":1}}])", R"({"n":1})"},
   {R"([{"kind":"text","text":"hi"},{"kind":"data","data":{"n":1}}])",
    R"({"messages":[{"content":"hi","id":"m","role":"user"}],"n":1})"}};
 
@@ -68,8 +72,13 @@ BOOST_DATA_TEST_CASE(parts_become_the_input_of_a_run, data::make(contents), one)
 
 BOOST_DATA_TEST_CASE(wrong_messages_are_refused,
                      data::make({R"({})", R"({"message":1})", R"({"message":{"parts":[]}})",
-                                 R"({"message":{"parts":[{"kind":"file","file":{}}]}})",
-                                 R"({"message":{"parts":[{"kind":"text","text":"x"}],)"
+                                 R"({"message":{"role":"user","parts":[]}})",
+                                 R"({"message":{"role":"user","parts":[{"kind":"file","file":{}}]}})",
+                                 R"({"message":{"role":"user","parts":[{"kind":"file",)"
+                                 R"("file":{"bytes":"aGk=","uri":"https://x/y"}}]}})",
+                                 R"({"message":{"parts":[{"kind":"text","text":"x"}]}})",
+                                 R"({"message":{"role":"x","parts":[{"text":"x"}]}})",
+                                 R"({"message":{"role":"user","parts":[{"kind":"text","text":"x"}],)"
                                  R"("contextId":"mine"}})"}),
                      json) {
   auto problem = problem_of([&] { read_a2a_message(parsed(json), "new"); });
@@ -121,7 +130,8 @@ BOOST_AUTO_TEST_CASE(a_history_has_what_users_and_agents_said) {
     R"({"type":"tool","content":"t","id":"3"},{"type":"ai","content":"two","id":"4"},)"
     R"({"type":"human","content":"three","id":"5"},)"
     R"({"type":"ai","content":[{"type":"text","text":"four"},{"type":"x"},)"
-    R"({"type":"image","mime_type":"image/png","url":"https://x/y"}],"id":"6"}]})");
+    R"({"type":"image","mime_type":"image/png","extras":{"filename":"y.png"},"url":"https://x/y"}],)"
+    R"("id":"6"}]})");
   auto ids = [&](const history_choice& choice) {
     std::string out;
     auto history = history_form(state, task, "1", choice);
@@ -137,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_history_has_what_users_and_agents_said) {
   BOOST_TEST(to_json(last)
              == R"({"contextId":")" + a_context + R"(","kind":"message","messageId":"6",)"
                   + R"("parts":[{"kind":"text","text":"four"},{"data":{"type":"x"},"kind":"data"},)"
-                  + R"({"file":{"mimeType":"image/png","uri":"https://x/y"},"kind":"file"}],)"
+                  + R"({"file":{"mimeType":"image/png","name":"y.png","uri":"https://x/y"},"kind":"file"}],)"
                   + R"("role":"agent","taskId":")" + task.text() + R"("})");
 }
 
@@ -181,6 +191,8 @@ BOOST_AUTO_TEST_CASE(a_card_says_what_the_assistant_takes) {
   BOOST_TEST(card["name"] == value("Ann"));
   BOOST_TEST(card["description"] == value("Ann assistant"));
   BOOST_TEST(card["url"] == value("http://h/a2a/A"));
+  BOOST_TEST(card["supportedInterfaces"][0]["protocolVersion"] == value("1.0"));
+  BOOST_TEST(card["supportedInterfaces"][1]["protocolVersion"] == value("0.3"));
   auto input = card["skills"][0]["metadata"]["inputSchema"];
   BOOST_TEST(input["supportsA2A"] == value(true));
   BOOST_TEST(input["required"] == value::list({"messages"}));
