@@ -133,7 +133,12 @@ struct answer_at_end {
 // read documents.
 std::function<void()> answering_at_end(const a2a_call& with, a2a_task_id task,
                                        history_choice choice, form_in_version shown) {
-  answer_at_end finish{with.with, with.id, with.version, std::move(task), choice, shown,
+  answer_at_end finish{with.with,
+                       with.id,
+                       with.version,
+                       std::move(task),
+                       choice,
+                       shown,
                        std::make_shared<rpc_answer>(with.call, with.to)};
   return [&rooms = with.with, finish] { rooms.runs.later(finish); };
 }
@@ -203,8 +208,8 @@ void send_message(const a2a_call& with) {
     events->begin({});
     return answer(with, a2a_payload(submitted_task(with, run, message), with.version));
   }
-  events->begin({.event = {},
-                 .end = answering_at_end(with, {run.thread_id, run.run_id}, choice, a2a_payload)});
+  events->begin(
+    {.event = {}, .end = answering_at_end(with, {run.thread_id, run.run_id}, choice, a2a_payload)});
 }
 
 // ---- streams ----------------------------------------------------------------------------------
@@ -314,8 +319,7 @@ void list_tasks(const a2a_call& with) {
   auto filter = with.call.filter_for({"threads", "read"});
   auto agent = agent_at(with.with, with.call.parameters[0],
                         with.call.filter_for({"assistants", "read"}));
-  auto selection =
-    read_task_selection(with.params, with.call.request.header(history_scope_header));
+  auto selection = read_task_selection(with.params, with.call.request.header(history_scope_header));
   selection.assistant_id = agent.assistant.assistant_id;
   auto list = task_list(with.with, selection, [&](const std::string& thread_id) {
     return may_see_thread(with.with, thread_id, filter);
@@ -382,9 +386,8 @@ void post_a2a(const rooms& with, const api_call& call, const http_responder& to)
     if (!method)
       throw a2a_problem{a2a_code::unknown_method, "Method not found: " + name};
     const auto& params = (*message)["params"];
-    answer_method(
-      {with, call, to, id, params.is_map() ? params : value::map(), method->version},
-      method->action);
+    answer_method({with, call, to, id, params.is_map() ? params : value::map(), method->version},
+                  method->action);
   } catch (const a2a_problem& no) {
     bool is_known = id.is_string() || id.is_int();
     to.send(json_answer(refused_form(is_known ? id : value{}, no), is_known ? 200 : 400));

@@ -167,8 +167,7 @@ value task_list(const rooms& with, const task_selection& selection,
     ++total;
     if (!is_on_page)
       continue;
-    auto form =
-      form_of(task, status_form(task.state(), updated), selection.history);
+    auto form = form_of(task, status_form(task.state(), updated), selection.history);
     if (selection.with_artifacts && task.is_newest && task.state() == "completed") {
       auto artifact = artifact_form(task.values, new_id(with.runs.now()), task.run.assistant_id);
       form = form.with("artifacts", value::list({artifact}));

@@ -141,8 +141,7 @@ a2a_message read_a2a_message(const value& params, const std::string& new_message
     throw wrong_param("message: it is missing, or has no parts");
   if (!is_a2a_role(text_at(given, "role")))
     throw wrong_param("message.role: it is missing, or not a role");
-  a2a_message out{
-    .id = text_at(given, "messageId"), .thread_id = text_at(given, "contextId")};
+  a2a_message out{.id = text_at(given, "messageId"), .thread_id = text_at(given, "contextId")};
   if (out.id.empty())
     out.id = new_message_id;
   if (!out.thread_id.empty() && !read_uuid(out.thread_id))
@@ -329,8 +328,7 @@ value agent_card(const assistant_record& assistant, const value& input_schema,
                                            {"properties", member_names(input_schema["properties"])},
                                            {"supportsA2A", talks}})}})}});
   auto interface = [&url](const char* version) {
-    return value::map(
-      {{"url", url}, {"protocolBinding", "JSONRPC"}, {"protocolVersion", version}});
+    return value::map({{"url", url}, {"protocolBinding", "JSONRPC"}, {"protocolVersion", version}});
   };
   return value::map({{"name", assistant.name},
                      {"description", about},

@@ -53,8 +53,9 @@ constexpr std::array<name_pair, 3> payloads{
 
 template <std::size_t n>
 const name_pair* find_name(const std::array<name_pair, n>& table, std::string_view name) noexcept {
-  const auto* found = std::ranges::find_if(
-    table, [name](const name_pair& one) { return one.first == name || one.second == name; });
+  const auto* found = std::ranges::find_if(table, [name](const name_pair& one) {
+    return one.first == name || one.second == name;
+  });
   return found == table.end() ? nullptr : found;
 }
 

@@ -358,8 +358,8 @@ BOOST_AUTO_TEST_CASE(a_list_of_tasks_has_pages) {
     a2a(server, "SendMessage", said(text));
   std::string pages, token;
   do {
-    auto page = task_of(a2a(server, "ListTasks",
-                            value::map({{"pageSize", 2}, {"pageToken", token}})));
+    auto page =
+      task_of(a2a(server, "ListTasks", value::map({{"pageSize", 2}, {"pageToken", token}})));
     BOOST_TEST(page["totalSize"] == value(3));
     token = page["nextPageToken"].as<std::string>();
     for (const auto& one : page["tasks"].items())

@@ -70,17 +70,18 @@ BOOST_DATA_TEST_CASE(parts_become_the_input_of_a_run, data::make(contents), one)
   BOOST_TEST(to_json(input_of_message(message, ann, talks)) == one.input);
 }
 
-BOOST_DATA_TEST_CASE(wrong_messages_are_refused,
-                     data::make({R"({})", R"({"message":1})", R"({"message":{"parts":[]}})",
-                                 R"({"message":{"role":"user","parts":[]}})",
-                                 R"({"message":{"role":"user","parts":[{"kind":"file","file":{}}]}})",
-                                 R"({"message":{"role":"user","parts":[{"kind":"file",)"
-                                 R"("file":{"bytes":"aGk=","uri":"https://x/y"}}]}})",
-                                 R"({"message":{"parts":[{"kind":"text","text":"x"}]}})",
-                                 R"({"message":{"role":"x","parts":[{"text":"x"}]}})",
-                                 R"({"message":{"role":"user","parts":[{"kind":"text","text":"x"}],)"
-                                 R"("contextId":"mine"}})"}),
-                     json) {
+BOOST_DATA_TEST_CASE(
+  wrong_messages_are_refused,
+  data::make({R"({})", R"({"message":1})", R"({"message":{"parts":[]}})",
+              R"({"message":{"role":"user","parts":[]}})",
+              R"({"message":{"role":"user","parts":[{"kind":"file","file":{}}]}})",
+              R"({"message":{"role":"user","parts":[{"kind":"file",)"
+              R"("file":{"bytes":"aGk=","uri":"https://x/y"}}]}})",
+              R"({"message":{"parts":[{"kind":"text","text":"x"}]}})",
+              R"({"message":{"role":"x","parts":[{"text":"x"}]}})",
+              R"({"message":{"role":"user","parts":[{"kind":"text","text":"x"}],)"
+              R"("contextId":"mine"}})"}),
+  json) {
   auto problem = problem_of([&] { read_a2a_message(parsed(json), "new"); });
   BOOST_TEST(problem.starts_with("-32602 "), problem);
 }
@@ -144,11 +145,12 @@ BOOST_AUTO_TEST_CASE(a_history_has_what_users_and_agents_said) {
   BOOST_TEST(ids({.most = 0}) == "");
   BOOST_TEST(ids({.scope = history_scope::task}) == "14");
   auto last = history_form(state, task, "1", {.most = 1})[0];
-  BOOST_TEST(to_json(last)
-             == R"({"contextId":")" + a_context + R"(","kind":"message","messageId":"6",)"
-                  + R"("parts":[{"kind":"text","text":"four"},{"data":{"type":"x"},"kind":"data"},)"
-                  + R"({"file":{"mimeType":"image/png","name":"y.png","uri":"https://x/y"},"kind":"file"}],)"
-                  + R"("role":"agent","taskId":")" + task.text() + R"("})");
+  BOOST_TEST(
+    to_json(last)
+    == R"({"contextId":")" + a_context + R"(","kind":"message","messageId":"6",)"
+         + R"("parts":[{"kind":"text","text":"four"},{"data":{"type":"x"},"kind":"data"},)"
+         + R"({"file":{"mimeType":"image/png","name":"y.png","uri":"https://x/y"},"kind":"file"}],)"
+         + R"("role":"agent","taskId":")" + task.text() + R"("})");
 }
 
 BOOST_AUTO_TEST_CASE(a_choice_of_history_is_checked) {

@@ -76,9 +76,10 @@ BOOST_AUTO_TEST_CASE(a_part_of_no_known_form_stays) {
 
 BOOST_AUTO_TEST_CASE(a_task_has_no_kind_in_the_newer_version) {
   auto said = agent_message(text_parts("hi"), "m", a_task, false);
-  auto form = a2a_task_form(a_task, status_form("input-required", "now", said), value::list({said}))
-                .with("artifacts", value::list({json_of(
-                                     R"({"artifactId":"a","parts":[{"kind":"text","text":"x"}]})")}));
+  auto form =
+    a2a_task_form(a_task, status_form("input-required", "now", said), value::list({said}))
+      .with("artifacts",
+            value::list({json_of(R"({"artifactId":"a","parts":[{"kind":"text","text":"x"}]})")}));
   BOOST_TEST(to_json(a2a_form(form, a2a_version::v0_3)) == to_json(form));
   auto message = R"({"messageId":"m","parts":[{"text":"hi"}],"role":"ROLE_AGENT","taskId":")"
                  + a_task.text() + R"("})";
@@ -97,8 +98,9 @@ BOOST_AUTO_TEST_CASE(an_event_of_the_newer_version_says_what_it_is_outside) {
   BOOST_TEST(!status["statusUpdate"].contains("final"));
   auto artifact = payload(artifact_update(a_task, artifact_form(json_of("{}"), "id", "A")));
   BOOST_TEST(artifact["artifactUpdate"]["lastChunk"] == value(true));
-  BOOST_TEST(payload(a2a_task_form(a_task, status_form("working", "now"), value::list()))["task"]["id"]
-             == value(a_task.text()));
+  BOOST_TEST(
+    payload(a2a_task_form(a_task, status_form("working", "now"), value::list()))["task"]["id"]
+    == value(a_task.text()));
   auto old = status_update(a_task, status_form("completed", "now"), true);
   BOOST_TEST(to_json(a2a_payload(old, a2a_version::v0_3)) == to_json(old));
 }
