@@ -73,14 +73,14 @@ std::string url_of_server(const api_call& call) {
   return std::string{is_secure ? "https://" : "http://"}.append(host);
 }
 
-value card_of(const known_agent& agent, const api_call& call) {
+value card_of_agent(const known_agent& agent, const api_call& call) {
   return agent_card(agent.assistant, agent.graph.input_jsonschema(),
                     url_of_server(call) + "/a2a/" + agent.assistant.assistant_id);
 }
 
 http_whole card_at(const rooms& with, const api_call& call, const std::string& assistant_id) {
   try {
-    return json_answer(card_of(agent_at(with, assistant_id, call.filter), call));
+    return json_answer(card_of_agent(agent_at(with, assistant_id, call.filter), call));
   } catch (const a2a_problem& no) {
     return json_answer(value::map({{"error", refused_form({}, no)["error"]}}), 400);
   }
@@ -332,7 +332,7 @@ void list_tasks(const a2a_call& with) {
 
 void show_card(const a2a_call& with) {
   auto filter = with.call.filter_for({"assistants", "read"});
-  answer(with, card_of(agent_at(with.with, with.call.parameters[0], filter), with.call));
+  answer(with, card_of_agent(agent_at(with.with, with.call.parameters[0], filter), with.call));
 }
 
 void cancel_task(const a2a_call& with) {
@@ -401,8 +401,8 @@ void add_a2a(router& to, const rooms& with) {
     post_a2a(with, call, responder);
   };
   to.add({"POST", "/a2a/{assistant_id}", post});
-  for (const char* path :
-       {"/a2a/{assistant_id}", "/a2a/{assistant_id}/.well-known/agent-card.json"})
+  for (const char* path : {"/a2a/{assistant_id}", "/a2a/{assistant_id}/.well-known/agent-card.json",
+                           "/a2a/{assistant_id}/.well-known/agent.json"})
     to.add({"GET", path, answering(with, card_of_path), {"assistants", "read"}});
   to.add({"GET",
           "/.well-known/agent-card.json",

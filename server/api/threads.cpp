@@ -89,8 +89,10 @@ void apply_supersteps(const rooms& with, const std::string& id,
     if (!found.thread.had_runs) {
       run_config place{.thread_id = id, .metadata = value::map({{"thread_id", id}})};
       for (const auto& step : steps) {
-        auto at = graph->bulk_update_state(place, {step});
-        place.metadata = place.metadata.with("checkpoint_id", at.checkpoint_id);
+        auto at = graph->try_bulk_update_state(place, {step});
+        if (!at && at.error().code() == errc::invalid_update)
+          throw refusal{400, at.error().text()};
+        place.metadata = place.metadata.with("checkpoint_id", at.value().checkpoint_id);
       }
     }
     auto state = graph->get_state({.thread_id = id});

@@ -59,11 +59,11 @@ const name_pair* find_name(const std::array<name_pair, n>& table, std::string_vi
   return found == table.end() ? nullptr : found;
 }
 
-// The name in 1.0; a name that is not in the table stays.
+// The name in 1.0; what is not in the table stays.
 template <std::size_t n>
-std::string_view current_name(const std::array<name_pair, n>& table, std::string_view name) {
-  const auto* found = find_name(table, name);
-  return found ? found->second : name;
+value current_name(const std::array<name_pair, n>& table, const value& name) {
+  const auto* found = name.is_string() ? find_name(table, name.as_string()) : nullptr;
+  return found ? value(found->second) : name;
 }
 
 // `given`'s member under another name; the map stays as it is without the member.
@@ -86,8 +86,11 @@ value part_in_current(const value& part) {
   return value::map({{"data", part["data"]}});
 }
 
-// A form of any kind: members that are forms or names are translated, and the others stay.
+// A form of any kind: members that are forms or names are translated, and the others stay. A
+// message may have any members, as its client sent them.
 value in_current(const value& form) {
+  if (!form.is_map())
+    return form;
   auto all_of = [](const value& list, auto translated) {
     std::vector<value> out;
     for (const auto& one : list.items())
@@ -100,9 +103,9 @@ value in_current(const value& form) {
     if (name == "kind" || name == "final")
       continue;
     if (name == "state")
-      out = out.with(name, current_name(states, e.val.as_string()));
+      out = out.with(name, current_name(states, e.val));
     else if (name == "role")
-      out = out.with(name, current_name(roles, e.val.as_string()));
+      out = out.with(name, current_name(roles, e.val));
     else if (name == "parts")
       out = out.with(name, all_of(e.val, part_in_current));
     else if (name == "history" || name == "artifacts")
@@ -154,7 +157,8 @@ value a2a_form(const value& form, a2a_version version) {
 value a2a_payload(const value& form, a2a_version version) {
   if (version == old)
     return form;
-  return value::map({{current_name(payloads, form["kind"].as_string()), in_current(form)}});
+  const auto* outside = find_name(payloads, form["kind"].as_string());
+  return value::map().with(outside->second, in_current(form));
 }
 
 } // namespace troupe::server

@@ -2,10 +2,12 @@
 #include "server/rules/part_frames.hpp"
 
 #include "graph/plain_json.hpp"
+#include "server/rules/run_request.hpp"
 #include "server/rules/state_forms.hpp"
 #include "server/rules/wire_form.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace troupe::server {
 
@@ -15,24 +17,6 @@ std::string ns_suffix(const std::vector<std::string>& ns) {
   std::string out;
   for (const auto& one : ns)
     out.append("|").append(one);
-  return out;
-}
-
-// Two pieces of a message as one: texts are joined, lists appended, counts taken from the later.
-value joined(const value& so_far, const value& piece) {
-  if (so_far.is_null())
-    return piece;
-  auto out = so_far;
-  for (const auto& e : piece.entries()) {
-    auto name = e.key();
-    const auto& had = so_far[name];
-    if (name == "content" && had.is_string() && e.val.is_string())
-      out = out.with(name, std::string{had.as_string()}.append(e.val.as_string()));
-    else if (name == "content" && had.is_list() && e.val.is_list())
-      out = out.with(name, had.append_all(e.val.items()));
-    else if (!(name == "content" && e.val.is_string() && e.val.as_string().empty()))
-      out = out.with(name, e.val);
-  }
   return out;
 }
 
@@ -98,37 +82,61 @@ value data_of(const stream_part& part) {
   return value::list({value(out[0]), message_metadata(part.data[1])});
 }
 
+part_frames::frame frame_of(const value& event) {
+  return {"events", to_plain_json(event)};
+}
+
 } // namespace
 
-part_frames::part_frames(const std::vector<std::string>& wire_modes)
-  : as_tuples_{std::ranges::find(wire_modes, "messages-tuple") != wire_modes.end()} {}
+part_frames::part_frames(const std::vector<std::string>& wire_modes, bool shows_nested)
+  : as_tuples_{std::ranges::find(wire_modes, "messages-tuple") != wire_modes.end()},
+    shows_nested_{shows_nested},
+    traces_{has_events(wire_modes)},
+    modes_{shown_modes(wire_modes)} {}
 
-std::vector<part_frames::frame> part_frames::frames_of(const stream_part& part) {
+part_frames::frames part_frames::began(traced_run run, std::function<std::string()> new_id) {
+  if (!traces_)
+    return {};
+  tracing_.emplace(std::move(run), std::move(new_id));
+  return {frame_of(tracing_->began())};
+}
+
+part_frames::frames part_frames::ended(const value& output) const {
+  return tracing_ ? frames{frame_of(tracing_->ended(output))} : frames{};
+}
+
+bool part_frames::is_asked(const stream_part& part) const {
+  return std::ranges::find(modes_, part.mode) != modes_.end() && (shows_nested_ || part.ns.empty());
+}
+
+part_frames::frames part_frames::frames_of(const stream_part& part) {
+  frames out;
+  if (tracing_)
+    for (const auto& event : tracing_->part(part))
+      out.push_back(frame_of(event));
+  if (!is_asked(part))
+    return out;
   auto ns = ns_suffix(part.ns);
   if (part.mode == stream_mode::messages && !as_tuples_)
-    return grown_message(part, ns);
-  std::vector<frame> out;
-  out.emplace_back(std::string{to_string(part.mode)} + ns, to_plain_json(data_of(part)));
+    std::ranges::move(grown_message(part, ns), std::back_inserter(out));
+  else
+    out.emplace_back(std::string{to_string(part.mode)} + ns, to_plain_json(data_of(part)));
   return out;
 }
 
-std::vector<part_frames::frame> part_frames::grown_message(const stream_part& part,
-                                                           const std::string& ns) {
-  std::vector<frame> out;
-  auto message = wire_form(part.data[0]);
-  auto id = message["id"].is_string() ? std::string{message["id"].as_string()} : std::string{};
+part_frames::frames part_frames::grown_message(const stream_part& part, const std::string& ns) {
+  frames out;
+  const auto& message = part.data[0];
+  const auto& given = message.payload()["id"];
+  auto id = given.is_string() ? std::string{given.as_string()} : std::string{};
   auto [at, is_new] = grown_.try_emplace(id);
   if (is_new)
     out.emplace_back("messages/metadata" + ns,
                      to_plain_json(value::map(
                        {{id, value::map({{"metadata", message_metadata(part.data[1])}})}})));
-  if (message["type"] == value("AIMessageChunk")) // as the reference shows what has grown
-    message = message.with("type", "ai");
-  auto is_piece = part.data[0].is(value_kind::message)
-                  && part.data[0].payload()["chunk"] == value(true);
-  at->second = is_piece ? joined(at->second, message) : message;
-  out.emplace_back((is_piece ? "messages/partial" : "messages/complete") + ns,
-                   to_plain_json(value::list({at->second})));
+  at->second.add(message);
+  out.emplace_back((is_piece(message) ? "messages/partial" : "messages/complete") + ns,
+                   to_plain_json(value::list({at->second.form()})));
   return out;
 }
 

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 2> missing_threads{"reject", "create"};
 constexpr std::array<std::string_view, 3> durabilities{"sync", "async", "exit"};
 
 // Modes on the wire, and the engine's mode that they are made of.
-constexpr std::array<std::pair<std::string_view, stream_mode>, 10> modes{
+constexpr std::array<std::pair<std::string_view, stream_mode>, 9> modes{
   {{"values", stream_mode::values},
    {"updates", stream_mode::updates},
    {"messages", stream_mode::messages},
@@ -30,8 +30,11 @@ constexpr std::array<std::pair<std::string_view, stream_mode>, 10> modes{
    {"debug", stream_mode::debug},
    {"tasks", stream_mode::tasks},
    {"checkpoints", stream_mode::checkpoints},
-   {"tools", stream_mode::tools},
-   {"events", stream_mode::custom}}}; // nothing of the engine: kept so that the request is taken
+   {"tools", stream_mode::tools}}};
+
+// The mode on the wire without one of its own in the engine, and those that it is made of.
+constexpr std::string_view events_mode = "events";
+constexpr std::array events_modes{stream_mode::debug, stream_mode::messages, stream_mode::tools};
 
 value checked_modes(const checked_body& body) {
   const auto& given = body["stream_mode"];
@@ -42,7 +45,9 @@ value checked_modes(const checked_body& body) {
     throw refusal{422, "stream_mode: " + to_json(given) + " is neither a mode nor a list of modes"};
   for (const auto& one : list.items())
     if (!one.is_string()
-        || !std::ranges::any_of(modes, [&](const auto& m) { return m.first == one.as_string(); }))
+        || (one != value(events_mode) && !std::ranges::any_of(modes, [&](const auto& m) {
+              return m.first == one.as_string();
+            })))
       throw refusal{422, "stream_mode: " + to_json(one) + " is not a stream mode"};
   return list;
 }
@@ -209,11 +214,24 @@ std::vector<std::string> wire_modes(const value& kwargs) {
   return out.empty() ? std::vector<std::string>{"values"} : out;
 }
 
-std::vector<stream_mode> engine_modes(const std::vector<std::string>& wire) {
+bool has_events(const std::vector<std::string>& wire) {
+  return std::ranges::find(wire, events_mode) != wire.end();
+}
+
+std::vector<stream_mode> shown_modes(const std::vector<std::string>& wire) {
   std::vector<stream_mode> out;
   for (const auto& name : wire)
     for (const auto& [known, mode] : modes)
-      if (known == name && name != "events" && std::ranges::find(out, mode) == out.end())
+      if (known == name && std::ranges::find(out, mode) == out.end())
+        out.push_back(mode);
+  return out;
+}
+
+std::vector<stream_mode> engine_modes(const std::vector<std::string>& wire) {
+  auto out = shown_modes(wire);
+  if (has_events(wire))
+    for (auto mode : events_modes)
+      if (std::ranges::find(out, mode) == out.end())
         out.push_back(mode);
   return out;
 }
@@ -259,7 +277,7 @@ run_config config_of(const run_record& run) {
                  .durability = parse_durability(text(kwargs["durability"])).value(),
                  .interrupt_before = texts_in(kwargs["interrupt_before"]),
                  .interrupt_after = texts_in(kwargs["interrupt_after"]),
-                 .subgraphs = run.flag("subgraphs"),
+                 .subgraphs = run.flag("subgraphs") || has_events(wire_modes(kwargs)),
                  .strict_resume = run.flag("strict_resume"),
                  .tags = texts_in(config["tags"]),
                  .run_name = text(config["run_name"]),

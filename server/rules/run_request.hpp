@@ -39,7 +39,11 @@ std::string_view to_string(double_texting d) noexcept;
 
 /// The modes of a run's stream, by their names on the wire, in order; "values" by default.
 std::vector<std::string> wire_modes(const value& kwargs);
-/// The modes that the engine streams for them.
+/// Whether the mode events is among them, which is made of parts of other modes.
+bool has_events(const std::vector<std::string>& wire);
+/// The engine's modes that their parts are shown of.
+std::vector<stream_mode> shown_modes(const std::vector<std::string>& wire);
+/// The modes that the engine streams for them: these, and those that events are made of.
 std::vector<stream_mode> engine_modes(const std::vector<std::string>& wire);
 
 /// The kwargs of a run with what its assistant adds: its config and its context below those of the

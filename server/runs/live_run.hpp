@@ -17,7 +17,7 @@ struct run_service::live_run {
       thread_id{r.thread_id},
       is_resumable{r.flag("resumable")},
       run{std::move(r)},
-      frames{wire_modes(run.kwargs)},
+      frames{wire_modes(run.kwargs), run.flag("subgraphs")},
       log{given ? std::move(given)
                 : std::make_shared<event_log>(is_resumable ? events_kept_max : 0)} {}
 
@@ -39,7 +39,7 @@ struct run_service::live_run {
   /// is durable, and the end is accepted.
   std::atomic<int> answer_waits_for = 0;
   std::optional<run_outcome> early_outcome; ///< set before the end is accepted
-  bool has_said_its_error = false;          ///< used by the one thread that finishes the run
+  bool has_said_its_end = false;            ///< used by the one thread that finishes the run
   int conflicts = 0;                        ///< the same
   std::mutex events_mutex;
   std::uint64_t events = 0; ///< under events_mutex: the number of the newest one

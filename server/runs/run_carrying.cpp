@@ -39,6 +39,19 @@ std::vector<std::string> output_names(const compiled_graph& graph) {
   return out;
 }
 
+traced_run traced(const run_record& run, const compiled_graph& graph, const run_config& config) {
+  traced_run out{
+    .run_id = run.run_id,
+    .name = config.run_name.empty() ? graph.name() : config.run_name,
+    .input = run.kwargs["command"].is_map() ? run.kwargs["command"] : run.kwargs["input"],
+    .tags = value::list({config.tags.begin(), config.tags.end()}),
+    .metadata =
+      config.metadata.with("graph_id", run.graph_id).with("assistant_id", run.assistant_id)};
+  for (const auto& [path, inner] : graph.subgraphs(true))
+    out.nested.emplace(path, inner.name());
+  return out;
+}
+
 // A person's request to end the run, as the thread's error.
 value cancellation_form(cancel_action asked) {
   return value::map({{"error", asked == cancel_action::rollback ? "UserRollback" : "UserInterrupt"},
@@ -138,6 +151,9 @@ void run_service::start(const std::shared_ptr<live_run>& hand) {
   auto parts = hand->stream->read(options);
   say(*hand, "metadata",
       to_plain_json(value::map({{"run_id", run.run_id}, {"attempt", run.attempt}})));
+  for (auto& [name, data] :
+       hand->frames.began(traced(run, with->graph(), config), [this] { return new_id(now()); }))
+    say(*hand, std::move(name), std::move(data));
   std::move(parts).on_part([this, hand](stream_part& part) { take_part(*hand, part); },
                            [this, hand](const result<run_result>& how) { end(hand, how); });
   if (drains_)
@@ -291,15 +307,18 @@ run_service::finishing run_service::finish(const std::shared_ptr<live_run>& hand
   const bool failed = run.status == run_status::error || run.status == run_status::timeout;
   if (failed) {
     run.error = failure_form(how.error());
-    if (!std::exchange(hand->has_said_its_error, true))
+    if (!std::exchange(hand->has_said_its_end, true))
       say(*hand, "error", to_plain_json(run.error));
   }
   if (asked == cancel_action::rollback && run.status != run_status::success)
     remove_checkpoints(run);
   run_outcome outcome{.run = run, .started_at = hand->started_at};
-  if (how)
+  if (how) {
     outcome.values = wire_form(how->value());
-  else if (auto with = graph_of(*hand))
+    if (!std::exchange(hand->has_said_its_end, true))
+      for (auto& [name, data] : hand->frames.ended(outcome.values))
+        say(*hand, std::move(name), std::move(data));
+  } else if (auto with = graph_of(*hand))
     if (auto newest = with->try_get_state({.thread_id = run.thread_id}))
       outcome.values = wire_form(newest->values);
   outcome.output = failed ? value::map({{"__error__", run.error}})

@@ -29,9 +29,6 @@ DIFFERS = {
         226-threads-get-interrupt-double 227-threads-state-interrupt-double 229-threads-state-resume-double-one
         633-v2-sse-double 635-v2-sse-double--respond-all
     """,
-    "LangChain events": """
-        149-runs-stream-events 808-runs-stream-events-chat
-    """,
     "more is answered than the recorded server could": """
         070-threads-get-ttl 151-runs-stream-tools 535-threads-prune-keep-latest 536-threads-prune-history
     """,

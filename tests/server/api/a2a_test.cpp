@@ -101,7 +101,8 @@ BOOST_AUTO_TEST_CASE(a_card_names_the_address_that_the_client_used) {
   BOOST_TEST(card["url"] == value("http://here:80" + path));
   auto same = "/.well-known/agent-card.json?assistant_id=" + default_assistant_id("chat");
   BOOST_TEST(server.ask("GET", same).json() == card);
-  BOOST_TEST(server.ask("GET", path).json() == card);
+  for (const auto& other : {path, path + "/.well-known/agent.json"})
+    BOOST_TEST(server.ask("GET", other).json() == card);
   for (const char* method : {"GetExtendedAgentCard", "agent/getAuthenticatedExtendedCard"})
     BOOST_TEST(task_of(a2a(server, method, value::map())) == card);
   auto secure = server.ask("GET", same, "", "X-Forwarded-Proto: https\r\n").json();

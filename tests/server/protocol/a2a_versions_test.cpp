@@ -90,6 +90,12 @@ BOOST_AUTO_TEST_CASE(a_task_has_no_kind_in_the_newer_version) {
                   + R"(,"state":"TASK_STATE_INPUT_REQUIRED","timestamp":"now"}})");
 }
 
+BOOST_AUTO_TEST_CASE(members_that_a_client_made_up_stay) {
+  for (const char* one :
+       {R"({"state":5})", R"({"status":"x"})", R"({"role":null})", R"({"x":[1]})"})
+    BOOST_TEST(current(json_of(one)) == one);
+}
+
 BOOST_AUTO_TEST_CASE(an_event_of_the_newer_version_says_what_it_is_outside) {
   auto payload = [](const value& form) { return a2a_payload(form, a2a_version::v1_0); };
   auto status = payload(status_update(a_task, status_form("completed", "now"), true));
