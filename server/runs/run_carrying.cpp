@@ -39,11 +39,22 @@ std::vector<std::string> output_names(const compiled_graph& graph) {
   return out;
 }
 
+// A command with all its members, or the input.
+value traced_input(const value& kwargs) {
+  const auto& given = kwargs["command"];
+  if (!given.is_map())
+    return kwargs["input"];
+  auto out = value::map({{"graph", nullptr}});
+  for (const char* member : {"update", "resume", "goto"})
+    out = out.with(member, given[member]);
+  return out;
+}
+
 traced_run traced(const run_record& run, const compiled_graph& graph, const run_config& config) {
   traced_run out{
     .run_id = run.run_id,
     .name = config.run_name.empty() ? graph.name() : config.run_name,
-    .input = run.kwargs["command"].is_map() ? run.kwargs["command"] : run.kwargs["input"],
+    .input = traced_input(run.kwargs),
     .tags = value::list({config.tags.begin(), config.tags.end()}),
     .metadata =
       config.metadata.with("graph_id", run.graph_id).with("assistant_id", run.assistant_id)};

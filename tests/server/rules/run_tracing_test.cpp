@@ -88,9 +88,10 @@ BOOST_AUTO_TEST_CASE(a_run_begins_and_ends) {
 BOOST_AUTO_TEST_CASE(a_task_has_its_input_its_writes_and_its_place) {
   begin("a");
   BOOST_TEST(to_json(seen[0]["tags"]) == R"(["graph:step:1"])");
-  BOOST_TEST(to_json(seen[0]["metadata"])
-             == R"({"langgraph_checkpoint_ns":"a:t-a","langgraph_node":"a","langgraph_step":1,)"
-                R"("langgraph_triggers":["x"],"user":"u"})");
+  BOOST_TEST(
+    to_json(seen[0]["metadata"])
+    == R"({"langgraph_checkpoint_ns":"a:t-a","langgraph_node":"a",)"
+       R"("langgraph_path":["__pregel_pull","a"],"langgraph_step":1,"langgraph_triggers":["x"],"user":"u"})");
   BOOST_TEST(to_json(seen[0]["data"]) == R"({"input":{"n":1}})");
   end("a");
   BOOST_TEST(to_json(seen[1]["data"]) == R"({"chunk":{"n":2}})");
