@@ -33,6 +33,7 @@ run_config merge_configs(const run_config& defaults, const run_config& call) {
   fill(&run_config::subgraphs);
   fill(&run_config::print_mode);
   fill(&run_config::strict_resume);
+  fill(&run_config::whole_metadata);
   fill(&run_config::strict_input);
   fill(&run_config::run_name);
   fill(&run_config::run_id);

@@ -2,6 +2,7 @@
 #include "actors/tell.hpp"
 #include "coordinator/app_core.hpp"
 #include "engine/find_checkpoint.hpp"
+#include "tasks/message_stream.hpp"
 
 #include <algorithm>
 
@@ -44,9 +45,12 @@ run_config inner_config(const nested_run& run) {
   out.max_concurrency = outer.max_concurrency;
   out.strict_resume = false; // the root has checked the answers
   out.subgraphs = outer.subgraphs;
+  out.whole_metadata = outer.whole_metadata;
   // Metadata in order of priority, lowest first: the task's, the graph's, the call's.
   out.metadata = detail::metadata_over(
     detail::metadata_over(task.metadata, run.graph->options.metadata), run.metadata);
+  if (outer.whole_metadata)
+    out.metadata = detail::metadata_over(out.metadata, place_metadata(task));
   out.configurable = outer.configurable;
   out.sibling_timeout = outer.sibling_timeout;
   out.tags = outer.tags;

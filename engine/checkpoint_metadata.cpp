@@ -11,9 +11,14 @@ namespace troupe {
 
 namespace {
 
-bool kept_in_metadata(std::string_view key, const value& v) {
-  return !is_place_member(key) && !key.starts_with("__")
-         && (v.is_string() || v.is_bool() || v.is_number());
+bool is_scalar(const value& v) {
+  return v.is_string() || v.is_bool() || v.is_number();
+}
+
+// The thread is part of each checkpoint's place.
+bool kept_in_metadata(std::string_view key, const value& v, bool whole, bool with_place) {
+  return !key.starts_with("__") && key != "thread_id" && (whole ? !v.is_null() : is_scalar(v))
+         && ((whole && with_place) || !is_place_member(key));
 }
 
 value without_nul(const value& v) {
@@ -42,7 +47,8 @@ value checkpoint_metadata(std::string_view source, std::int64_t step, const valu
   auto out = value_access::map(members, duplicates);
   for (const auto* extra : {&config.metadata, &config.configurable})
     for (const auto& e : extra->entries())
-      if (!out.contains(e.key()) && kept_in_metadata(e.key(), e.val))
+      if (!out.contains(e.key())
+          && kept_in_metadata(e.key(), e.val, config.whole_metadata, extra == &config.metadata))
         out = out.with(e.key(), without_nul(e.val));
   return out;
 }

@@ -14,12 +14,14 @@ bool is_place_member(std::string_view key) noexcept;
 
 /// The metadata of a checkpoint: source, step and parents, then scalars of the config's `metadata`
 /// and `configurable`. Scalars with one of these names, names of the engine and hidden names are
-/// left out.
+/// left out. With run_config::whole_metadata, members of `metadata` may also be maps and lists, and
+/// tell where a nested graph is; those of `configurable` may be maps and lists.
 /// Shape:  `source` is input, loop, update or fork; `parents` a map, or null without any.
 ///         Strings lose their NUL characters.
 /// Units:  `step` in super-steps, from -1.
 /// Errors: none.
-/// Source: langgraph/checkpoint/base, get_checkpoint_metadata.
+/// Source: langgraph/checkpoint/base, get_checkpoint_metadata; langgraph_runtime_inmem/checkpoint.py,
+///         InMemorySaver.put.
 value checkpoint_metadata(std::string_view source, std::int64_t step, const value& parents,
                           const run_config& config);
 

@@ -40,18 +40,26 @@ value tags_of(const detail::task_scope& task) {
   return own.is_list() ? tags.append_all(own.items()) : tags;
 }
 
-// A message, and the metadata of the task that it comes from, with the scalars of the run's
-// configurable that no metadata overrides.
-// Source: langgraph/pregel/_messages.py, on_chat_model_start; langchain_core/runnables/config.py,
-// ensure_config.
-value message_part(const detail::task_scope& task, const value& message) {
-  const auto& config = task.run->config;
+void add_place(const detail::task_scope& task, std::vector<value::map_init>& to) {
   std::vector<value> triggers;
   if (task.index != no_index && !task.sent)
     for (auto c : task.node->triggers)
       triggers.emplace_back(task.run->plan->channels[c].name);
   else
     triggers.emplace_back(names::push);
+  to.emplace_back("langgraph_step", task.step);
+  to.emplace_back("langgraph_node", task.node->name);
+  to.emplace_back("langgraph_triggers", value::list(std::move(triggers)));
+  to.emplace_back("langgraph_path", path_of(task));
+  to.emplace_back("langgraph_checkpoint_ns", task.ns());
+}
+
+// A message, and the metadata of the task that it comes from, with the scalars of the run's
+// configurable that no metadata overrides.
+// Source: langgraph/pregel/_messages.py, on_chat_model_start; langchain_core/runnables/config.py,
+// ensure_config.
+value message_part(const detail::task_scope& task, const value& message) {
+  const auto& config = task.run->config;
   std::vector<value::map_init> metadata; // the last one of equal keys counts
   for (const auto& e : config.configurable.entries())
     if (is_scalar(e.val) && !e.key().starts_with("__") && e.key() != "api_key")
@@ -62,11 +70,7 @@ value message_part(const detail::task_scope& task, const value& message) {
     metadata.emplace_back("tags", tags_of(task));
   if (!config.thread_id.empty())
     metadata.emplace_back("thread_id", config.thread_id);
-  metadata.emplace_back("langgraph_step", task.step);
-  metadata.emplace_back("langgraph_node", task.node->name);
-  metadata.emplace_back("langgraph_triggers", value::list(std::move(triggers)));
-  metadata.emplace_back("langgraph_path", path_of(task));
-  metadata.emplace_back("langgraph_checkpoint_ns", task.ns());
+  add_place(task, metadata);
   return value::list({message, value::map(std::move(metadata))});
 }
 
@@ -142,6 +146,12 @@ bool muted(const detail::task_scope& task) {
 }
 
 } // namespace
+
+value place_metadata(const detail::task_scope& task) {
+  std::vector<value::map_init> out;
+  add_place(task, out);
+  return value::map(std::move(out));
+}
 
 void stream_messages_of(detail::task_scope& task, node_output& output) {
   bool start = task.index == 0;

@@ -217,7 +217,12 @@ value begin(const tool_runtime& runtime, const tool& t, const value& call) {
 tool_output end(const running_calls& all, const tool& t, const tool_output& given,
                 const value& call, const tool_runtime& runtime) {
   require_output(t.options().output, given);
-  auto out = as_output(all.results.checked(given, call));
+  auto parts = all.results.checked(given, call);
+  if (runtime.info().is_streaming(stream_mode::tools)) // the event and the state have one id
+    for (auto& part : parts)
+      if (auto* message = std::get_if<value>(&part); message && message->is(value_kind::message))
+        *message = with_message_id(*message);
+  auto out = as_output(std::move(parts));
   tell(runtime, call, "tool-finished", "output", shown_result(out));
   return out;
 }

@@ -204,6 +204,10 @@ struct run_config {
   /// true: an input or an outside update that names an unknown channel is refused. false: such keys
   /// are dropped silently, as in the reference. Subgraphs do not inherit it.
   bool strict_input = false;
+  /// The metadata of checkpoints have all members of `metadata`, of any kind, and all of
+  /// `configurable` but the place, as the savers of langgraph-api keep them; otherwise the scalars
+  /// of both but the place.
+  bool whole_metadata = false;
   std::vector<std::string> tags = {}; ///< labels for bodies, callbacks and parts; not stored
   std::string run_name = {};          ///< for bodies and callbacks; empty: the graph's name
   /// A UUID for bodies, callbacks and parts; empty: one is made when it is first read.

@@ -128,7 +128,8 @@ task_selection read_task_selection(const value& params, std::string_view scope) 
   task_selection out{.history = read_history_choice(params["historyLength"], scope)};
   if (auto context = text_in(params["contextId"], "contextId"); !context.empty())
     out.thread_id = std::move(context);
-  if (auto state = text_in(params["status"], "status"); !state.empty()) {
+  if (auto state = text_in(params["status"], "status");
+      !state.empty() && state != "TASK_STATE_UNSPECIFIED") {
     out.state = a2a_state_of(state);
     if (!out.state)
       throw wrong_selection("status: not a state of tasks: " + state);

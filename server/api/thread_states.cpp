@@ -108,6 +108,7 @@ http_whole update_state(const rooms& with, const api_call& call) {
   auto place = place_of(thread, body);
   place.metadata =
     value::map({{"graph_id", thread.metadata["graph_id"]}, {"thread_id", thread.thread_id}});
+  place.whole_metadata = true;
   if (!place.checkpoint_id.empty())
     place.metadata = place.metadata.with("checkpoint_id", place.checkpoint_id);
   // Else a state of its own would begin: the checkpoint is unknown, or of another thread.

@@ -87,12 +87,14 @@ void apply_supersteps(const rooms& with, const std::string& id,
     if (!graph)
       throw refusal{400, "supersteps: the thread's metadata has no graph_id"};
     if (!found.thread.had_runs) {
-      run_config place{.thread_id = id, .metadata = value::map({{"thread_id", id}})};
+      run_config place{.thread_id = id,
+                       .whole_metadata = true,
+                       .metadata = value::map({{"graph_id", found.thread.metadata["graph_id"]}})};
       for (const auto& step : steps) {
         auto at = graph->try_bulk_update_state(place, {step});
         if (!at && at.error().code() == errc::invalid_update)
           throw refusal{400, at.error().text()};
-        place.metadata = place.metadata.with("checkpoint_id", at.value().checkpoint_id);
+        place.metadata = value::map({{"checkpoint_id", at.value().checkpoint_id}});
       }
     }
     auto state = graph->get_state({.thread_id = id});

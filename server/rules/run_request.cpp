@@ -279,6 +279,7 @@ run_config config_of(const run_record& run) {
                  .interrupt_after = texts_in(kwargs["interrupt_after"]),
                  .subgraphs = run.flag("subgraphs") || has_events(wire_modes(kwargs)),
                  .strict_resume = run.flag("strict_resume"),
+                 .whole_metadata = true,
                  .tags = texts_in(config["tags"]),
                  .run_name = text(config["run_name"]),
                  .run_id = run.run_id,

@@ -20,11 +20,6 @@ DIFFERS = {
         050-assistants-schemas-typed 051-assistants-schemas-plain 053-assistants-subgraphs 054-assistants-subgraphs-recurse
         055-assistants-subgraphs-namespace
     """,
-    "the reference keeps checkpoint_id and the task in the metadata of checkpoints": """
-        106-threads-history-after-fork-update 116-threads-copy-history 130-threads-bulk-supersteps-state 131-threads-bulk-supersteps-history
-        241-threads-state-subgraph-interrupt-subgraphs 242-threads-state-in-subgraph-ns 243-threads-history-in-subgraph-ns 262-threads-history-forked
-        264-threads-history-forked-2 818-usestream-legacy-branch-history
-    """,
     "the order of two tasks follows their ids, which differ": """
         226-threads-get-interrupt-double 227-threads-state-interrupt-double 229-threads-state-resume-double-one
         633-v2-sse-double 635-v2-sse-double--respond-all

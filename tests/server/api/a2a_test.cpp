@@ -346,6 +346,7 @@ BOOST_AUTO_TEST_CASE(tasks_are_listed_the_last_changed_first) {
   BOOST_TEST(texts_of_history(both["tasks"][0]) == "ROLE_AGENT:Hello there ");
 
   BOOST_TEST(listed(R"({"status":"TASK_STATE_COMPLETED"})")["totalSize"] == value(2));
+  BOOST_TEST(listed(R"({"status":"TASK_STATE_UNSPECIFIED"})")["totalSize"] == value(3));
   auto asked = listed(R"({"status":"TASK_STATE_INPUT_REQUIRED"})");
   BOOST_TEST(asked["totalSize"] == value(1));
   BOOST_TEST(asked["tasks"][0]["id"] == asking["id"]);

@@ -122,8 +122,18 @@ BOOST_AUTO_TEST_CASE(a_recursion_limit_below_one_is_an_error) {
 }
 
 BOOST_AUTO_TEST_CASE(modes_of_the_wire_are_modes_of_the_engine_each_once) {
-  BOOST_TEST(engine_modes({"messages", "messages-tuple", "events", "values"}).size() == 2u);
-  BOOST_TEST(engine_modes({"events"}).empty());
+  BOOST_TEST(engine_modes({"messages", "messages-tuple", "values"}).size() == 2u);
+  BOOST_TEST(shown_modes({"messages", "messages-tuple", "events", "values"}).size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(events_are_made_of_other_modes_and_of_nested_graphs) {
+  BOOST_TEST(shown_modes({"events"}).empty());
+  BOOST_TEST(engine_modes({"events", "messages"}).size() == 3u); // and debug, tools
+  BOOST_TEST(has_events({"values", "events"}));
+  auto body = asked(R"({"assistant_id": "a", "stream_mode": ["events"]})");
+  BOOST_TEST(config_of({.kwargs = read_run_request(body).kwargs}).subgraphs);
+  body = asked(R"({"assistant_id": "a", "stream_mode": ["values"]})");
+  BOOST_TEST(!config_of({.kwargs = read_run_request(body).kwargs}).subgraphs);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
