@@ -15,6 +15,7 @@
 #include "agents/tools/tool_turn.hpp"
 
 #include <troupe/limits.hpp>
+#include <troupe/message.hpp>
 #include <troupe/runtime.hpp>
 #include <troupe/when_all.hpp>
 
