@@ -42,7 +42,7 @@ value form_of(const stored_task& task, value status, const history_choice& choic
 /// The same, with its status and its artifacts.
 value form_at_end(const stored_task& task, const history_choice& choice, std::int64_t now);
 
-/// What a list of tasks has.
+/// The choice of a list of tasks.
 /// Shape:  `thread_id`: of one context. `changed_after`: microseconds since 1970. `offset` and
 ///         `most`: a page of the newest limits::server_a2a_tasks_max tasks.
 struct task_selection {

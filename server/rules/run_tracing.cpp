@@ -172,7 +172,7 @@ void run_tracing::end_task(const stream_part& part, events& out) {
   out.push_back(event("on_chain_end", task, done));
 }
 
-// What a model was asked is not streamed: taken to be the messages of its task.
+// The request to a model is not streamed: it is taken to be the messages of its task.
 run_tracing::model_span run_tracing::model_of(const task_span& task, const value& metadata) const {
   model_span out;
   auto name = text_of(metadata, "ls_model_name");

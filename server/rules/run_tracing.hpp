@@ -30,7 +30,7 @@ struct traced_run {
 /// Translates the parts of modes debug, messages and tools of one run, nested graphs included.
 /// Shape:  an event is {event, name, run_id, parent_ids, tags, metadata, data}; `event` is
 ///         on_chain_start, _stream or _end of graphs and nodes, on_chat_model_start, _stream or
-///         _end, or on_tool_start or _end. What fails or asks has no end.
+///         _end, or on_tool_start or _end. A task that fails or asks has no end.
 /// Order:  a start comes before all within it. Parents are from the root on.
 /// Source: langchain_core/tracers/event_stream.py, astream_events(version="v2").
 class run_tracing {

@@ -1,4 +1,4 @@
-// What a config adds to the metadata of checkpoints.
+// Members that a config adds to the metadata of checkpoints.
 #include "engine/checkpoint_metadata.hpp"
 
 #include <boost/test/unit_test.hpp>

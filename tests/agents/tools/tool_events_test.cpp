@@ -1,4 +1,4 @@
-// What readers of a tool see, and what its graph keeps.
+// The events of tools, beside the state.
 #include <troupe/agents.hpp>
 
 #include <boost/test/unit_test.hpp>

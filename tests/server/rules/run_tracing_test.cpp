@@ -15,7 +15,7 @@ value read(const std::string& json) {
   return from_json(json, json_form::plain).value();
 }
 
-// What is said of a run, a line an event: its name, of what, within how many, its tags.
+// A run with its events, a line each: the event, its name, its parents, its own id.
 struct tracing_world {
   tracing_world()
     : tracing{{.run_id = "root",
