@@ -39,6 +39,19 @@ std::vector<std::string> output_names(const compiled_graph& graph) {
   return out;
 }
 
+// Clients may ask for breakpoints at nodes that a graph does not have.
+void drop_unknown_breakpoints(const compiled_graph& graph, run_config& config) {
+  auto nodes = graph.nodes();
+  for (auto* list : {&config.interrupt_before, &config.interrupt_after})
+    std::erase_if(*list, [&](const std::string& name) {
+      if (name == "*" || name == START || std::ranges::find(nodes, name) != nodes.end())
+        return false;
+      log_warning("run " + config.run_id + ": its breakpoint is ignored, since graph `"
+                  + graph.name() + "` has no node " + to_json(name));
+      return true;
+    });
+}
+
 // A command with all its members, or the input.
 value traced_input(const value& kwargs) {
   const auto& given = kwargs["command"];
@@ -151,6 +164,7 @@ void run_service::start(const std::shared_ptr<live_run>& hand) {
                 "run " + run.run_id + ": the server has no graph `" + run.graph_id + '`'};
   auto config = config_of(run);
   config.output_keys = output_names(with->graph());
+  drop_unknown_breakpoints(with->graph(), config);
   control_hooks::set_gate(hand->control, std::move(gate));
   config.control = hand->control;
   const bool began_before = run.began_before() || hand->conflicts > 0;

@@ -70,6 +70,17 @@ BOOST_AUTO_TEST_CASE(a_breakpoint_after_the_last_node_leaves_the_thread_idle) {
   BOOST_TEST(server.ask("GET", "/threads/" + thread).json()["status"] == value("idle"));
 }
 
+BOOST_AUTO_TEST_CASE(a_breakpoint_at_a_node_that_the_graph_does_not_have_is_ignored) {
+  served_rooms server;
+  auto body = value::map({{"assistant_id", "plain"},
+                          {"input", value::map({{"count", 1}})},
+                          {"interrupt_before", value::list({"nowhere"})},
+                          {"interrupt_after", value::list({"elsewhere", "a"})}});
+  auto answer = server.post("/runs/wait", body);
+  BOOST_TEST(answer.status == 200);
+  BOOST_TEST(answer.json()["count"] == value(2));
+}
+
 BOOST_AUTO_TEST_CASE(an_update_of_a_state_comes_after_those_that_came_first) {
   auto checkpoints = std::make_shared<contested_saver>(make_memory_saver());
   served_rooms server{checkpoints};
