@@ -2,6 +2,7 @@
 #include "server/api/a2a_tasks.hpp"
 
 #include "server/protocol/a2a_versions.hpp"
+#include "server/rules/checked_body.hpp"
 #include "server/rules/ids.hpp"
 #include "server/rules/state_forms.hpp"
 #include "server/rules/wire_form.hpp"
@@ -68,6 +69,8 @@ std::size_t offset_of(const std::string& token) {
 // The runs that a list may have, the last changed first.
 std::vector<run_record> runs_of(const rooms& with, const task_selection& selection,
                                 const std::function<bool(const std::string&)>& shows) {
+  if (selection.thread_id && !read_uuid(*selection.thread_id))
+    return {}; // no thread has such an id
   auto found =
     with.documents
       ->search({.kind = document_kind::run,
@@ -127,7 +130,7 @@ value form_at_end(const stored_task& task, const history_choice& choice, std::in
 task_selection read_task_selection(const value& params, std::string_view scope) {
   task_selection out{.history = read_history_choice(params["historyLength"], scope)};
   if (auto context = text_in(params["contextId"], "contextId"); !context.empty())
-    out.thread_id = std::move(context);
+    out.thread_id = read_uuid(context) ? checked_id(context, "thread") : context;
   if (auto state = text_in(params["status"], "status");
       !state.empty() && state != "TASK_STATE_UNSPECIFIED") {
     out.state = a2a_state_of(state);

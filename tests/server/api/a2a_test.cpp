@@ -345,6 +345,8 @@ BOOST_AUTO_TEST_CASE(tasks_are_listed_the_last_changed_first) {
   BOOST_TEST(both["tasks"][0]["artifacts"][0]["parts"][0]["text"] == value("Hello there"));
   BOOST_TEST(texts_of_history(both["tasks"][0]) == "ROLE_AGENT:Hello there ");
 
+  BOOST_TEST(listed(to_json(value::map({{"contextId", std::string(5000, 'x')}})))["totalSize"]
+             == value(0));
   BOOST_TEST(listed(R"({"status":"TASK_STATE_COMPLETED"})")["totalSize"] == value(2));
   BOOST_TEST(listed(R"({"status":"TASK_STATE_UNSPECIFIED"})")["totalSize"] == value(3));
   auto asked = listed(R"({"status":"TASK_STATE_INPUT_REQUIRED"})");
