@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """`troupe serve` under the official clients: the SDKs of Python and JavaScript, both RemoteGraphs, the
-quick starts word for word, the clients of MCP and A2A, and React's hooks in a browser.
+quick starts word for word, the clients of MCP, A2A and AG-UI, and React's hooks in a browser.
 
     tests/server_clients/run.py [BIN [SOURCE]] [SCRIPT…]
 
@@ -32,7 +32,7 @@ from two_servers import TwoServers  # noqa: E402
 
 TWO = "@two"
 SCRIPTS = ["python_sdk.py", "python_thread_stream.py", "python_remote_graph.py", "python_quick_start.py",
-           "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs", "react.mjs"]
+           "mcp_a2a.py", "js_sdk.mjs", "js_remote_graph.mjs", "js_quick_start.mjs", "agents.mjs", "react.mjs"]
 BROWSER = "chromium"  # a program, and the Debian package that has it
 OTHER_TOOLS = {"react.mjs": "react_hooks"}  # of installed.py
 PROGRAMS = ("bin/troupe", "lib/libserver_graphs.so")
