@@ -179,26 +179,27 @@ BOOST_AUTO_TEST_CASE(text_goes_in_after_any_line_of_a_file) {
 
 BOOST_AUTO_TEST_CASE(edits_that_do_not_fit_are_messages_to_the_model) {
   scratch_folder folder;
+  const auto beside = folder.path.filename().string() + "-beside";
   auto editor = text_editor_tool(folder.path,
                                  {.allowed_prefixes = {"/ok", "/../"}, .file_bytes_max = 8});
-  auto edit = [](const char* path, const char* old_text) {
+  auto edit = [](const std::string& path, const char* old_text) {
     return value{
       {"command", "str_replace"}, {"path", path}, {"old_str", old_text}, {"new_str", "b"}};
   };
   results_of_calls(editor,
                    {value{{"command", "create"}, {"path", "/ok/a"}, {"file_text", "aa"}},
                     value{{"command", "create"}, {"path", "/ok/big"}, {"file_text", "123456789"}}});
-  auto said = texts_of_results(
-    results_of_calls(editor, {edit("/ok/a", "x"), edit("/ok/a", "a"), edit("/ok/none", "a"),
-                              edit("/ok/big", "1"), edit("/etc/passwd", "a"), edit("/../b", "a"),
-                              edit("/ok/a", ""), value{{"command", "create"}, {"path", "/ok/b"}}}));
+  auto said = texts_of_results(results_of_calls(
+    editor, {edit("/ok/a", "x"), edit("/ok/a", "a"), edit("/ok/none", "a"), edit("/ok/big", "1"),
+             edit("/etc/passwd", "a"), edit("/../" + beside, "a"), edit("/ok/a", ""),
+             value{{"command", "create"}, {"path", "/ok/b"}}}));
   BOOST_TEST(said.find("! Error: String not found in file: x\n") == 0u);
   for (const auto* part :
        {"String occurs more than once in file: a", "File not found: /ok/none", "File too large",
         "Path must start with one of ['/ok', '/../']: /etc/passwd", "Field required: file_text"})
     BOOST_TEST_CONTEXT(part) BOOST_TEST(said.find(part) != std::string::npos);
   BOOST_TEST(folder.text("ok/a") == "aa");
-  BOOST_TEST(!fs::exists(folder.path.parent_path() / "b"));
+  BOOST_TEST(!fs::exists(folder.path.parent_path() / beside));
 }
 
 // ---- definitions --------------------------------------------------------------------------------
