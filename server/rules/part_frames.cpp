@@ -71,13 +71,18 @@ value message_metadata(const value& metadata) {
   return out.with("checkpoint_ns", out["langgraph_checkpoint_ns"]);
 }
 
+// A transform may have made something else of it.
+bool is_message_part(const stream_part& part) {
+  return part.mode == stream_mode::messages && part.data.size() == 2 && part.data[1].is_map();
+}
+
 value data_of(const stream_part& part) {
   auto out = wire_form(part.data);
   if (part.mode == stream_mode::checkpoints)
     return with_maps(out);
   if (part.mode == stream_mode::debug)
     return with_places(out);
-  if (part.mode != stream_mode::messages || out.size() != 2)
+  if (!is_message_part(part))
     return out;
   return value::list({value(out[0]), message_metadata(part.data[1])});
 }
@@ -117,7 +122,7 @@ part_frames::frames part_frames::frames_of(const stream_part& part) {
   if (!is_asked(part))
     return out;
   auto ns = ns_suffix(part.ns);
-  if (part.mode == stream_mode::messages && !as_tuples_)
+  if (is_message_part(part) && !as_tuples_)
     std::ranges::move(grown_message(part, ns), std::back_inserter(out));
   else
     out.emplace_back(std::string{to_string(part.mode)} + ns, to_plain_json(data_of(part)));
