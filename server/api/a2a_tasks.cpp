@@ -95,6 +95,11 @@ std::vector<run_record> runs_of(const rooms& with, const task_selection& selecti
   return out;
 }
 
+value with_artifact(const value& form, const stored_task& task, std::int64_t now) {
+  auto artifact = artifact_form(task.values, new_id(now), task.run.assistant_id);
+  return form.with("artifacts", value::list({artifact}));
+}
+
 } // namespace
 
 std::optional<stored_task> stored_task_at(const rooms& with, const a2a_task_id& id) {
@@ -121,10 +126,7 @@ value form_of(const stored_task& task, value status, const history_choice& choic
 
 value form_at_end(const stored_task& task, const history_choice& choice, std::int64_t now) {
   auto out = form_of(task, status_of(task, now), choice);
-  if (task.state() != "completed")
-    return out;
-  auto artifact = artifact_form(task.values, new_id(now), task.run.assistant_id);
-  return out.with("artifacts", value::list({artifact}));
+  return task.state() == "completed" ? with_artifact(out, task, now) : out;
 }
 
 task_selection read_task_selection(const value& params, std::string_view scope) {
@@ -172,10 +174,8 @@ value task_list(const rooms& with, const task_selection& selection,
     if (!is_on_page)
       continue;
     auto form = form_of(task, status_form(task.state(), updated), selection.history);
-    if (selection.with_artifacts && task.is_newest && task.state() == "completed") {
-      auto artifact = artifact_form(task.values, new_id(with.runs.now()), task.run.assistant_id);
-      form = form.with("artifacts", value::list({artifact}));
-    }
+    if (selection.with_artifacts && task.is_newest && task.state() == "completed")
+      form = with_artifact(form, task, with.runs.now());
     page.push_back(std::move(form));
   }
   auto next = selection.offset + page.size();

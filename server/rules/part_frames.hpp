@@ -29,7 +29,8 @@ public:
   using frame = std::pair<std::string, std::string>;
   using frames = std::vector<frame>;
 
-  /// Without mode events, no frames.
+  bool traces() const noexcept { return traces_; } ///< mode events was asked for
+  /// The first frames. Without mode events, none.
   frames began(traced_run run, std::function<std::string()> new_id);
   frames frames_of(const stream_part& part);
   /// The frames of a run that ended well. Shape: `output`: without questions.

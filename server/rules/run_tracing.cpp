@@ -1,6 +1,7 @@
 // run_tracing: spans of graphs, tasks, models and tools, and their events.
 #include "server/rules/run_tracing.hpp"
 
+#include "graph/checkpoint_ns.hpp"
 #include "server/rules/wire_form.hpp"
 
 #include <algorithm>
@@ -17,14 +18,6 @@ std::string joined(const std::vector<std::string>& names) {
   std::string out;
   for (const auto& one : names)
     out.append(out.empty() ? "" : "|").append(one);
-  return out;
-}
-
-// "node:id|inner:id" as "node|inner".
-std::string path_of(const std::vector<std::string>& ns) {
-  std::string out;
-  for (const auto& one : ns)
-    out.append(out.empty() ? "" : "|").append(one.substr(0, one.find(':')));
   return out;
 }
 
@@ -112,7 +105,7 @@ const run_tracing::span& run_tracing::graph_at(const std::vector<std::string>& n
     return root_;
   auto& task = outer->second;
   if (!task.graph) {
-    auto named = nested_.find(path_of(ns));
+    auto named = nested_.find(joined(nodes_of_namespace(joined(ns))));
     task.graph = span{.run_id = new_id_(),
                       .name = named == nested_.end() ? task.name : named->second,
                       .parents = within(task),

@@ -41,10 +41,10 @@ std::vector<std::string> output_names(const compiled_graph& graph) {
 
 // Clients may ask for breakpoints at nodes that a graph does not have.
 void drop_unknown_breakpoints(const compiled_graph& graph, run_config& config) {
-  auto nodes = graph.nodes();
+  const auto& plan = *graph.plan();
   for (auto* list : {&config.interrupt_before, &config.interrupt_after})
     std::erase_if(*list, [&](const std::string& name) {
-      if (name == "*" || name == START || std::ranges::find(nodes, name) != nodes.end())
+      if (auto n = plan.find_node(name); name == "*" || (n != no_index && !plan.nodes[n].handles))
         return false;
       log_warning("run " + config.run_id + ": its breakpoint is ignored, since graph `"
                   + graph.name() + "` has no node " + to_json(name));
@@ -176,9 +176,10 @@ void run_service::start(const std::shared_ptr<live_run>& hand) {
   auto parts = hand->stream->read(options);
   say(*hand, "metadata",
       to_plain_json(value::map({{"run_id", run.run_id}, {"attempt", run.attempt}})));
-  for (auto& [name, data] :
-       hand->frames.began(traced(run, with->graph(), config), [this] { return new_id(now()); }))
-    say(*hand, std::move(name), std::move(data));
+  if (hand->frames.traces())
+    for (auto& [name, data] :
+         hand->frames.began(traced(run, with->graph(), config), [this] { return new_id(now()); }))
+      say(*hand, std::move(name), std::move(data));
   std::move(parts).on_part([this, hand](stream_part& part) { take_part(*hand, part); },
                            [this, hand](const result<run_result>& how) { end(hand, how); });
   if (drains_)

@@ -356,6 +356,27 @@ BOOST_AUTO_TEST_CASE(tasks_are_listed_the_last_changed_first) {
   BOOST_TEST(listed(R"({"statusTimestampAfter":"2999-01-01T00:00:00Z"})")["totalSize"] == value(0));
 }
 
+BOOST_AUTO_TEST_CASE(a_list_has_the_newest_tasks_alone) {
+  served_rooms server;
+  const auto thread = new_id(1);
+  std::vector<document_change> changes{
+    {document_kind::thread, thread, thread_record{.thread_id = thread}.body(), 0}};
+  for (std::size_t i = 0; i <= limits::server_a2a_tasks_max; ++i) {
+    auto time = time_text(static_cast<std::int64_t>(i + 1));
+    run_record run{.run_id = new_id(static_cast<std::int64_t>(i + 1)),
+                   .thread_id = thread,
+                   .assistant_id = default_assistant_id("chat"),
+                   .created_at = time,
+                   .updated_at = time,
+                   .status = run_status::error,
+                   .graph_id = "chat"};
+    changes.push_back({document_kind::run, run.document_id(), run.body(), 0});
+  }
+  server.documents->commit_and_wait(std::move(changes)).value();
+  auto list = task_of(a2a(server, "ListTasks", value::map({{"pageSize", 1}})));
+  BOOST_TEST(list["totalSize"] == value(static_cast<std::int64_t>(limits::server_a2a_tasks_max)));
+}
+
 BOOST_AUTO_TEST_CASE(a_list_of_tasks_has_pages) {
   served_rooms server;
   for (const char* text : {"one", "two", "three"})
