@@ -21,8 +21,7 @@ bool is_place_member(std::string_view key) noexcept;
 /// Units:  `step` in super-steps, from -1.
 /// Errors: none.
 /// Source: langgraph/checkpoint/base, get_checkpoint_metadata;
-/// langgraph_runtime_inmem/checkpoint.py,
-///         InMemorySaver.put.
+///         langgraph_runtime_inmem/checkpoint.py, InMemorySaver.put.
 value checkpoint_metadata(std::string_view source, std::int64_t step, const value& parents,
                           const run_config& config);
 

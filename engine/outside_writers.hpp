@@ -27,9 +27,9 @@ value whole_value(const state_update& update);
 
 /// The writes of a run of the node whose body returned these values and destinations: the values,
 /// the destinations, its edges, then its routes. The body does not run. Routes read `state` with
-/// these writes applied. Errors: invalid_update (no map where one is needed, or a route that asks a
-/// question), and errors
-///         of a route.
+/// these writes applied.
+/// Errors: invalid_update (no map where one is needed, an unknown destination, or a route that asks
+///         a question), and errors of a route.
 /// Source: langgraph/pregel/main.py, Pregel.bulk_update_state.
 result<task_write_list> run_writers(const thread_state& state, const run_config& config,
                                     const outside_task& update);

@@ -206,7 +206,7 @@ struct run_config {
   bool strict_input = false;
   /// The metadata of checkpoints have all members of `metadata`, of any kind, and all of
   /// `configurable` but the place, as the savers of langgraph-api keep them; otherwise the scalars
-  /// of both but the place.
+  /// of both but the place. Subgraphs inherit it, but for those that run on workers.
   bool whole_metadata = false;
   std::vector<std::string> tags = {}; ///< labels for bodies, callbacks and parts; not stored
   std::string run_name = {};          ///< for bodies and callbacks; empty: the graph's name

@@ -428,7 +428,7 @@ public:
   ///         - a value that does not fit the member of a typed state
   ///         - with run_config::strict_input, an unknown channel
   ///         - two updates of a super-step for one `task_id`
-  ///         - a `goto_` to an unknown node, or without a node of a graph that goes
+  ///         - a `goto_` to an unknown node, or as END, "__input__", "__copy__" or a workflow
   ///         Nothing is stored then.
   result<checkpoint_ref> try_update_state(const run_config& config, optional_update values,
                                           std::string as_node = {}, std::string task_id = {}) const;

@@ -11,6 +11,7 @@
 
 namespace troupe::server {
 
+/// The versions of A2A that clients speak.
 enum class a2a_version : std::uint8_t { v0_3, v1_0 };
 
 /// The meaning of a method, whatever its name.
@@ -25,6 +26,7 @@ enum class a2a_action : std::uint8_t {
   notify ///< the methods of push notifications
 };
 
+/// A method, and the version whose forms answer it.
 struct a2a_method {
   a2a_action action;
   a2a_version version;
