@@ -308,7 +308,7 @@ for (const [transport, assistantId, input, output] of [
 }
 
 test("messages of a thread's stream", async () => {
-  const thread = streamOf({ assistantId: "chat" });
+  const thread = streamOf({ assistantId: "paced_chat" });
   await thread.run.start({ input: QUESTION });
   const texts = [];
   for await (const message of thread.messages) texts.push((await all(message.text)).join(""));

@@ -128,11 +128,11 @@ TROUPE_GRAPH(fanout) {
   return g.compile({.name = "fanout"});
 }
 
-TROUPE_GRAPH(chat) {
+compiled_graph chat_graph(const char* name, std::chrono::milliseconds pace) {
   state_graph<> g{{{"messages", add_messages}}};
-  g.add_node("model", [](context& ctx) -> coro<state_update> {
+  g.add_node("model", [pace](context& ctx) -> coro<state_update> {
     for (const char* piece : {"Hel", "lo ", "there"}) {
-      co_await ctx.sleep_for(std::chrono::milliseconds{5});
+      co_await ctx.sleep_for(pace);
       ctx.stream_message(value::extension(
         value_kind::message,
         value::map(
@@ -146,7 +146,18 @@ TROUPE_GRAPH(chat) {
   });
   g.add_edge(START, "model");
   g.add_edge("model", END);
-  return g.compile({.name = "chat"});
+  return g.compile({.name = name});
+}
+
+TROUPE_GRAPH(chat) {
+  return chat_graph("chat", std::chrono::milliseconds{5});
+}
+
+// As chat, at the pace of a real model. JavaScript's SDK asks for the messages of a run in a
+// request after the run's start, and drops them when it hears of the run's end first. No recorded
+// exchange asks it.
+TROUPE_GRAPH(paced_chat) {
+  return chat_graph("paced_chat", std::chrono::milliseconds{400});
 }
 
 // As chat, but each answer is a message of its own. No recorded exchange asks it.
