@@ -1,6 +1,7 @@
 // thread_states: states and histories of threads, and updates from outside.
 #include "server/api/rooms.hpp"
 #include "server/rules/ids.hpp"
+#include "server/rules/run_request.hpp"
 #include "server/rules/state_forms.hpp"
 #include "server/runs/document_changes.hpp"
 
@@ -73,10 +74,7 @@ optional_update update_values(const checked_body& body) {
     return std::nullopt;
   if (!values.is_map())
     throw refusal{400, "Expected dict, got " + to_json(values)};
-  std::vector<state_update::entry> entries;
-  for (const auto& e : values.entries())
-    entries.emplace_back(std::string{e.key()}, e.val);
-  return state_update{std::move(entries)};
+  return update_of(values, "values");
 }
 
 void check_at_rest(const thread_record& thread) {

@@ -1,6 +1,7 @@
 // threads: their records. Their states are in thread_states.cpp.
 #include "server/api/rooms.hpp"
 #include "server/rules/ids.hpp"
+#include "server/rules/run_request.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,31 +34,16 @@ void take_ttl(thread_record& into, const checked_body& body) {
   into.ttl_strategy = ttl.one_of("strategy", prunings).value_or("delete");
 }
 
-// The members of a map, or pairs of a name and a value.
-optional_update entries_of(const value& values) {
-  if (values.is_null())
-    return std::nullopt;
-  if (!values.is_map() && !values.is_list())
-    throw refusal{422, "supersteps: " + to_json(values) + " is neither an object nor a list"};
-  std::vector<state_update::entry> out;
-  for (const auto& e : values.entries())
-    out.emplace_back(std::string{e.key()}, e.val);
-  for (const auto& pair : values.items()) {
-    if (pair.size() != 2 || !pair[0].is_string())
-      throw refusal{422, "supersteps: " + to_json(pair) + " is not a pair of a name and a value"};
-    out.emplace_back(std::string{pair[0].as_string()}, pair[1]);
-  }
-  return state_update{std::move(out)};
-}
-
 // {values, as_node}, or {command, as_node}.
-outside_update update_of(const checked_body& given) {
+outside_update outside_update_of(const checked_body& given) {
   outside_update out{.as_node = given.text("as_node").value_or("")};
   auto asked = command_of(given.map("command"));
   if (asked.resume)
     throw refusal{422, "supersteps: a command with `resume` is not taken"};
-  bool is_command = asked.update || !asked.goto_.empty();
-  out.values = is_command ? std::move(asked.update) : entries_of(given["values"]);
+  if (asked.update || !asked.goto_.empty())
+    out.values = std::move(asked.update);
+  else if (const auto& values = given["values"]; !values.is_null())
+    out.values = update_of(values, "supersteps: values");
   out.goto_ = std::move(asked.goto_);
   return out;
 }
@@ -72,7 +58,7 @@ std::vector<std::vector<outside_update>> supersteps_of(const checked_body& body)
   for (const auto& step : given.items()) {
     auto& updates = out.emplace_back();
     for (const auto& one : step["updates"].items())
-      updates.push_back(update_of(checked_body{one}));
+      updates.push_back(outside_update_of(checked_body{one}));
     if (updates.empty())
       throw refusal{422, "supersteps: a super-step has no updates"};
   }

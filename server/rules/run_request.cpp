@@ -84,23 +84,6 @@ value merged_maps(const value& base, const value& over) {
   return out;
 }
 
-state_update update_of(const value& given) {
-  std::vector<state_update::entry> out;
-  if (given.is_map()) {
-    for (const auto& e : given.entries())
-      out.emplace_back(std::string{e.key()}, e.val);
-    return state_update{std::move(out)};
-  }
-  if (!given.is_list())
-    throw error{errc::invalid_value, "command: update is neither an object nor a list of pairs"};
-  for (const auto& pair : given.items()) {
-    if (!pair.is_list() || pair.size() != 2 || !pair[0].is_string())
-      throw error{errc::invalid_value, "command: update is neither an object nor a list of pairs"};
-    out.emplace_back(std::string{pair[0].as_string()}, pair[1]);
-  }
-  return state_update{std::move(out)};
-}
-
 void add_destination(destinations& to, const value& given) {
   if (given.is_string())
     return to.add(std::string{given.as_string()});
@@ -148,10 +131,28 @@ value checked_checkpoint(const checked_body& body) {
 
 } // namespace
 
+state_update update_of(const value& given, std::string_view name) {
+  auto refused = [name] {
+    return error{errc::invalid_value,
+                 std::string{name} + " is neither an object nor a list of pairs"};
+  };
+  if (!given.is_map() && !given.is_list())
+    throw refused();
+  std::vector<state_update::entry> out;
+  for (const auto& e : given.entries())
+    out.emplace_back(std::string{e.key()}, e.val);
+  for (const auto& pair : given.items()) {
+    if (!pair.is_list() || pair.size() != 2 || !pair[0].is_string())
+      throw refused();
+    out.emplace_back(std::string{pair[0].as_string()}, pair[1]);
+  }
+  return state_update{std::move(out)};
+}
+
 command command_of(const value& given) {
   command out;
   if (!given["update"].is_null())
-    out.update = update_of(given["update"]);
+    out.update = update_of(given["update"], "command: update");
   if (!given["resume"].is_null())
     out.resume = given["resume"];
   if (const auto& to = given["goto"]; to.is_list())

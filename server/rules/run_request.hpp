@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe::server {
@@ -56,6 +57,11 @@ run_config config_of(const run_record& run);
 /// The run's input: a command, an input, or nothing (go on).
 /// Errors: throws error{invalid_value} for a command of another form.
 run_input input_of(const value& kwargs);
+
+/// An update of channels: an object, or a list of pairs of a channel and a value. `name` is that of
+/// the member, for errors.
+/// Errors: throws error{invalid_value}, which names the member.
+state_update update_of(const value& given, std::string_view name);
 
 /// The command of {update, goto, resume}.
 /// Errors: throws error{invalid_value}, which names the member.
