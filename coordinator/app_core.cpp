@@ -15,6 +15,7 @@
 #include <caf/send.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace troupe {
 
@@ -113,6 +114,10 @@ result<void> undo(troupe::saver& store, const std::string& thread_id,
 result<void> check_config(const run_config& config, bool stored) {
   if (config.recursion_limit == 0u)
     return error{errc::invalid_config, "recursion_limit must be at least 1"};
+  for (const auto& [name, bound] : {std::pair{"run_timeout", config.run_timeout},
+                                    std::pair{"step_timeout", config.step_timeout}})
+    if (bound.count() < 0)
+      return error{errc::invalid_config, std::string{name} + " must not be negative"};
   if (stored && config.thread_id.empty())
     return error{errc::invalid_config, "thread_id is missing: the runtime has a saver, which keeps "
                                        "each conversation by its id: set run_config::thread_id"};

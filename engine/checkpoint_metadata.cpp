@@ -53,4 +53,13 @@ value checkpoint_metadata(std::string_view source, std::int64_t step, const valu
   return out;
 }
 
+value without_extras(const value& metadata, const run_config& config) {
+  auto out = metadata;
+  for (const auto* extra : {&config.metadata, &config.configurable})
+    for (const auto& e : extra->entries())
+      if (e.key() != "source" && e.key() != "step" && e.key() != "parents")
+        out = out.without(e.key());
+  return out;
+}
+
 } // namespace troupe

@@ -295,7 +295,8 @@ result<void> run_loop::take_command(const command& c) {
   if (auto known = check_targets(plan(), c); !known)
     return known;
   bool answers_by_id = false;
-  if (c.resume) {
+  const bool answers = c.resume && !c.resume->is_null();
+  if (answers) {
     if (auto fits = check_answer(*c.resume); !fits)
       return fits;
     answers_by_id = is_answer_map(*c.resume);
@@ -305,7 +306,7 @@ result<void> run_loop::take_command(const command& c) {
       shared_->give_answer(*c.resume);
   }
   auto writes = outside_writes(plan(), c);
-  if (writes.empty() && !c.resume)
+  if (writes.empty() && !answers)
     return error{errc::empty_input,
                  "run a command: it has no update, no goto_ and no resume: give it one of these "
                  "(Received empty Command input)"};
@@ -315,7 +316,7 @@ result<void> run_loop::take_command(const command& c) {
     deltas_.command_wrote(at_.step, writes, progress_.entry.forks);
   }
   progress_.pending.outside.insert(progress_.pending.outside.end(), writes.begin(), writes.end());
-  if (c.resume && !answers_by_id) {
+  if (answers && !answers_by_id) {
     progress_.pending.answer = *c.resume;
     progress_.answer_given = true;
   }

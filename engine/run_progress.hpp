@@ -24,6 +24,7 @@ struct thread_position {
   std::int64_t step = -1;  // of the checkpoint that the open step makes
   std::int64_t stop = 0;   // the step at which the recursion limit ends the run
   bool moved_here = false; // the loaded checkpoint is of another namespace
+  bool made_here = false;  // the current checkpoint is this run's, not loaded
   std::optional<std::vector<channel_index>> updated = std::nullopt; // by the last step
 };
 

@@ -1,4 +1,5 @@
 // run_loop, reports: the parts that a run shows, and its end.
+#include "engine/checkpoint_metadata.hpp"
 #include "engine/run_loop.hpp"
 
 #include "graph/crash_point.hpp"
@@ -52,17 +53,19 @@ void run_loop::emit_checkpoint() {
   if (!stored_ || !(wants(stream_mode::checkpoints) || wants(stream_mode::debug)))
     return;
   auto tasks = step_.planned();
-  auto part = checkpoint_part({.thread_id = shared_->config.thread_id,
-                               .checkpoint_ns = shared_->ns,
-                               .checkpoint_id = at_.checkpoint_id,
-                               .parent_id = at_.parent_id,
-                               .values = read_output(state_, whole_state(plan())),
-                               .metadata = at_.metadata,
-                               .configurable = shared_->config.configurable,
-                               .plan = &plan(),
-                               .tasks = &tasks,
-                               .stored = &progress_.pending,
-                               .shown = &shown_});
+  const auto& config = shared_->config;
+  auto part = checkpoint_part(
+    {.thread_id = config.thread_id,
+     .checkpoint_ns = shared_->ns,
+     .checkpoint_id = at_.checkpoint_id,
+     .parent_id = at_.parent_id,
+     .values = read_output(state_, whole_state(plan())),
+     .metadata = at_.made_here ? without_extras(at_.metadata, config) : at_.metadata,
+     .configurable = config.configurable,
+     .plan = &plan(),
+     .tasks = &tasks,
+     .stored = &progress_.pending,
+     .shown = &shown_});
   if (wants(stream_mode::checkpoints))
     emit(stream_mode::checkpoints, part);
   if (wants(stream_mode::debug))

@@ -74,6 +74,7 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
       at_.saved_id; // else parts show the parent of what was loaded, as in the reference
   if (stored_) {
     at_.metadata = make_metadata(source);
+    at_.made_here = true;
     if (deltas_.active()) {
       deltas_.made(updated);
       at_.metadata = deltas_.counted(at_.metadata);

@@ -29,6 +29,40 @@ bool of_task(errc code) {
   return code < errc::checkpoint_missing || code == errc::worker_lost || code == errc::overloaded;
 }
 
+constexpr std::string_view any_exception = "Exception";
+
+// Python's own exceptions below others than Exception.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> parent_classes{
+  {{"IndexError", "LookupError"},
+   {"KeyError", "LookupError"},
+   {"FloatingPointError", "ArithmeticError"},
+   {"OverflowError", "ArithmeticError"},
+   {"ZeroDivisionError", "ArithmeticError"},
+   {"NotImplementedError", "RuntimeError"},
+   {"RecursionError", "RuntimeError"},
+   {"GraphRecursionError", "RecursionError"},
+   {"UnicodeError", "ValueError"},
+   {"UnicodeDecodeError", "UnicodeError"},
+   {"UnicodeEncodeError", "UnicodeError"},
+   {"ConnectionError", "OSError"},
+   {"BrokenPipeError", "ConnectionError"},
+   {"ConnectionAbortedError", "ConnectionError"},
+   {"ConnectionRefusedError", "ConnectionError"},
+   {"ConnectionResetError", "ConnectionError"},
+   {"FileExistsError", "OSError"},
+   {"FileNotFoundError", "OSError"},
+   {"PermissionError", "OSError"},
+   {"TimeoutError", "OSError"}}};
+
+// The class above one; empty above Exception, which is above each class that is not known.
+std::string_view parent_class(std::string_view name) {
+  auto found = std::ranges::find(parent_classes, name,
+                                 &std::pair<std::string_view, std::string_view>::first);
+  if (found != parent_classes.end())
+    return found->second;
+  return name == any_exception ? std::string_view{} : any_exception;
+}
+
 } // namespace
 
 bool default_retry_on(const error& err) {
@@ -40,8 +74,11 @@ bool default_retry_on(const error& err) {
 
 retry_filter::retry_filter(std::vector<std::string> classes)
   : fits_{[classes = std::move(classes)](const error& err) {
-      auto has = [&classes](const std::string& name) {
-        return !name.empty() && std::find(classes.begin(), classes.end(), name) != classes.end();
+      auto has = [&classes, is_exception = of_task(err.code())](std::string_view name) {
+        for (; !name.empty(); name = parent_class(name))
+          if (std::ranges::find(classes, name) != classes.end())
+            return name != any_exception || is_exception;
+        return false;
       };
       return has(reference_name(err)) || has(err.base());
     }} {}

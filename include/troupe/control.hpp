@@ -115,20 +115,32 @@ public:
     : optional{std::in_place, entries} {}
 };
 
+/// An answer, or nothing: std::optional<value> that also takes answers by id in braces,
+/// `{{id, "yes"}, {other_id, 5}}`.
+/// Errors: none; of equal ids the last entry counts.
+/// Source: troupe.
+class optional_answer : public std::optional<troupe::value> {
+public:
+  using std::optional<troupe::value>::optional;
+  optional_answer(std::optional<troupe::value> answer) : optional{std::move(answer)} {}
+  optional_answer(std::initializer_list<troupe::value::map_init> answers)
+    : optional{troupe::value::map(std::vector<troupe::value::map_init>(answers))} {}
+};
+
 /// Returned by a node: write `update` and go to `goto_`, in addition to the node's edges. As a
 /// run's input: answer a question (`resume`), write and go.
-/// Shape:  `resume` is the answer, or a map from interrupt ids (32 hex digits) to answers. `graph`
-///         is empty (this graph), PARENT, or the name (compile_options::name) of an enclosing
-///         graph. That graph applies `update` and `goto_` as if its node that holds this graph had
-///         returned them.
-/// Errors: none here; parent_command without the enclosing graph.
+/// Shape:  `resume` is the answer, or a map from interrupt ids (32 hex digits) to answers; null is
+///         no answer. `graph` is empty (this graph), PARENT, or the name (compile_options::name) of
+///         an enclosing graph. That graph applies `update` and `goto_` as if its node that holds
+///         this graph had returned them. A name that no enclosing graph has means this graph.
+/// Errors: none here; parent_command for PARENT without an enclosing graph.
 /// Source: langgraph/types.py, Command.
 struct command {
   static constexpr const char* PARENT = "__parent__";
 
   optional_update update = std::nullopt;
   destinations goto_ = {};
-  std::optional<value> resume = std::nullopt;
+  optional_answer resume = std::nullopt;
   std::string graph = {};
 };
 

@@ -197,10 +197,11 @@ struct run_config {
   std::vector<std::string> output_keys = {}; ///< the channels of a result; empty: the output schema
   std::string output_key = {}; ///< or one channel, whose bare value is the result and its parts
   bool subgraphs = false;      ///< streams: also parts of subgraphs
-  /// Also prints parts of these modes to the standard output, a line of JSON each, streamed or not.
+  /// Also prints parts of these modes to the standard output, streamed or not. A line has the mode
+  /// in brackets and JSON.
   /// To watch a graph: {stream_mode::updates, stream_mode::values}.
   std::vector<stream_mode> print_mode = {};
-  bool strict_resume = true; ///< fail if a resume value matches no pending interrupt
+  bool strict_resume = true; ///< fail if an answer by id matches no pending interrupt
   /// true: an input or an outside update that names an unknown channel is refused. false: such keys
   /// are dropped silently, as in the reference. Subgraphs do not inherit it.
   bool strict_input = false;

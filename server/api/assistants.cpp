@@ -48,19 +48,26 @@ void check_graph(const rooms& with, const std::string& graph_id) {
   throw refusal{404, text + ']'};
 }
 
-// Config and context of an assistant mirror each other: a context is its configurable, too.
+// Config and context of an assistant mirror each other: a context is its configurable, too. A
+// member that is empty or missing leaves what was there, but for an empty context.
 void take_settings(assistant_record& into, const checked_body& body) {
   auto config = body.map("config");
   auto context = body.map("context");
   if (!config["configurable"].empty() && !context.empty())
     throw refusal{400,
                   "Cannot specify both configurable and context. Prefer setting context alone."};
-  if (!context.empty())
-    config = config.with("configurable", context);
-  else if (config["configurable"].is_map())
-    context = config["configurable"];
+  if (!context.empty()) {
+    into.config = config.with("configurable", context);
+    into.context = context;
+    return;
+  }
+  if (body.has("context"))
+    into.context = context;
+  if (config.empty())
+    return;
+  if (config["configurable"].is_map())
+    into.context = config["configurable"];
   into.config = config;
-  into.context = context;
 }
 
 document_query assistant_query(const checked_body& body) {

@@ -122,13 +122,18 @@ http_whole update_cron(const rooms& with, const api_call& call) {
     for (const auto& e : given.entries()) {
       if (e.key() == "assistant_id" || e.key() == "thread_id") // they do not change
         continue;
+      if (e.key() == "metadata") {
+        const auto metadata = body.map("metadata");
+        for (const auto& member : metadata.entries())
+          changed.metadata = changed.metadata.with(member.key(), member.val);
+        changed.payload = changed.payload.with("metadata", changed.metadata);
+        continue;
+      }
       changed.payload = changed.payload.with(e.key(), e.val);
       if (e.key() == "timezone")
         changed.timezone = e.val;
       else if (e.key() == "end_time")
         changed.end_time = e.val;
-      else if (e.key() == "metadata")
-        changed.metadata = body.map("metadata");
     }
     if (auto then = body.one_of("on_run_completed", cron_completions))
       changed.on_run_completed = *then;

@@ -3,6 +3,8 @@
 
 #include "server/rules/ids.hpp"
 #include "server/rules/state_forms.hpp"
+#include "server/rules/wire_form.hpp"
+#include "server/runs/checkpoint_values.hpp"
 
 #include <troupe/uuid.hpp>
 
@@ -67,8 +69,8 @@ value thread_form(const rooms& with, const thread_record& thread, bool with_ttl)
                      : result<state_snapshot>{state_snapshot{}};
   if (!state)
     throw state.error();
-  auto form = state_form(*state, thread.thread_id);
-  return out.with("values", form["values"]).with("interrupts", interrupts_form(*state));
+  auto values = graph ? checkpoint_values(*graph, *state).value() : wire_form(state->values);
+  return out.with("values", values).with("interrupts", interrupts_form(*state));
 }
 
 void read_page(const checked_body& body, std::span<const std::string_view> sorts,

@@ -166,9 +166,7 @@ http_whole history_of(const rooms& with, const thread_record& thread, const run_
 http_whole post_history(const rooms& with, const api_call& call) {
   auto thread = thread_at(with, call.parameters[0]).thread;
   checked_body body{json_body(call.request)};
-  auto place = place_of(thread, body);
-  place.checkpoint_id.clear();
-  return history_of(with, thread, place,
+  return history_of(with, thread, place_of(thread, body),
                     {.filter = body.map("metadata"),
                      .before = before_of(body["before"]),
                      .limit = static_cast<std::size_t>(body.number("limit", 10, 1, 1000))},

@@ -37,6 +37,19 @@ constexpr std::array<cron_field, 5> fields{{{"minute", 0, 59},
                                             {"month", 1, 12, month_names, 1},
                                             {"day of the week", 0, 7, weekday_names, 0}}};
 
+struct nickname {
+  std::string_view name;
+  std::string_view line;
+};
+
+constexpr std::array<nickname, 7> nicknames{{{"@hourly", "0 * * * *"},
+                                             {"@daily", "0 0 * * *"},
+                                             {"@midnight", "0 0 * * *"},
+                                             {"@weekly", "0 0 * * 0"},
+                                             {"@monthly", "0 0 1 * *"},
+                                             {"@yearly", "0 0 1 1 *"},
+                                             {"@annually", "0 0 1 1 *"}}};
+
 error bad_field(const cron_field& field, std::string_view text) {
   return {errc::invalid_value,
           std::string{"cron schedule: "}.append(text).append(" is not a ").append(field.name)};
@@ -136,6 +149,14 @@ absl::Time instant_of(const absl::TimeZone& zone, absl::CivilMinute minute) {
 } // namespace
 
 result<cron_schedule> parse_cron(std::string_view line) {
+  if (line.starts_with('@')) {
+    auto known = std::ranges::find(nicknames, line, &nickname::name);
+    if (known == nicknames.end())
+      return error{errc::invalid_value, "cron schedule: " + std::string{line}
+                                          + " is not one of @hourly, @daily, @midnight, @weekly, "
+                                            "@monthly, @yearly, @annually"};
+    line = known->line;
+  }
   std::vector<std::string_view> parts;
   for (auto part : split(line, ' '))
     if (!part.empty())

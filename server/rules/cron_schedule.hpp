@@ -14,10 +14,10 @@
 namespace troupe::server {
 
 /// The minutes that a line matches.
-/// Shape:  as crontab(5): minute, hour, day of the month, month, day of the week; each `*`,
-/// numbers,
-///         ranges, lists and steps; months and days also by their English names, 0 and 7 are
-///         Sunday. When both days are given, either matches.
+/// Shape:  as crontab(5): minute, hour, day of the month, month, day of the week. Each is `*`,
+///         numbers, ranges, lists and steps; months and days also have their English names, 0 and 7
+///         are Sunday. When both days are given, either matches. The nicknames @hourly, @daily,
+///         @midnight, @weekly, @monthly, @yearly and @annually stand for whole lines.
 struct cron_schedule {
   std::bitset<60> minutes;
   std::bitset<24> hours;

@@ -1,6 +1,7 @@
 // run_request: checks, defaults and merges.
 #include "server/rules/run_request.hpp"
 
+#include "graph/uuid_text.hpp"
 #include "server/edge/refusal.hpp"
 #include "server/rules/checked_body.hpp"
 
@@ -126,6 +127,10 @@ value checked_checkpoint(const checked_body& body) {
                     std::string{"checkpoint."} + member + ": " + to_json(v) + " is not a text"};
   if (auto id = body.text("checkpoint_id"))
     checkpoint = checkpoint.with("checkpoint_id", *id);
+  std::array<unsigned char, 16> bytes{};
+  if (const auto& id = checkpoint["checkpoint_id"];
+      id.is_string() && !id.as_string().empty() && !parse_uuid_text(id.as_string(), bytes))
+    throw refusal{422, "Invalid checkpoint ID"};
   return checkpoint;
 }
 

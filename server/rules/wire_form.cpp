@@ -11,6 +11,13 @@ value with_missing(value message, const char* member, const value& otherwise) {
   return message.contains(member) ? message : message.with(member, otherwise);
 }
 
+value with_types_of_calls(value message) {
+  std::vector<value> calls;
+  for (const auto& call : message["tool_calls"].items())
+    calls.push_back(call.is_map() ? with_missing(call, "type", "tool_call") : call);
+  return calls.empty() ? message : message.with("tool_calls", value::list(std::move(calls)));
+}
+
 value message_form(const value& v) {
   auto out = client_form(v);
   out = with_missing(std::move(out), "additional_kwargs", value::map());
@@ -20,6 +27,7 @@ value message_form(const value& v) {
   if (m["role"] == value("assistant")) {
     out = with_missing(std::move(out), "tool_calls", value::list());
     if (m["chunk"].is_null()) { // a piece of one is sent often
+      out = with_types_of_calls(std::move(out));
       out = with_missing(std::move(out), "invalid_tool_calls", value::list());
       out = with_missing(std::move(out), "usage_metadata", nullptr);
     }

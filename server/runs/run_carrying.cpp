@@ -7,6 +7,7 @@
 #include "server/rules/run_rules.hpp"
 #include "server/rules/state_forms.hpp"
 #include "server/rules/wire_form.hpp"
+#include "server/runs/checkpoint_values.hpp"
 #include "server/runs/document_changes.hpp"
 #include "server/runs/live_run.hpp"
 #include "server/runs/stored_events.hpp"
@@ -21,12 +22,6 @@ namespace troupe::server {
 
 namespace {
 
-value output_of(const run_result& ended) {
-  auto values = wire_form(ended.value());
-  return output_form(values.is_map() ? values : value::map({{"output", values}}),
-                     ended.interrupts());
-}
-
 // The channels of the graph's output schema, for all that clients see of a run, as in the recorded
 // server; empty where they are all channels of the state.
 std::vector<std::string> output_names(const compiled_graph& graph) {
@@ -36,6 +31,32 @@ std::vector<std::string> output_names(const compiled_graph& graph) {
     return out;
   for (auto c : plan.output_keys)
     out.push_back(plan.channels[c].name);
+  return out;
+}
+
+value output_of(const value& values, const std::vector<interrupt>& questions) {
+  return output_form(values.is_map() ? values : value::map({{"output", values}}), questions);
+}
+
+// The values that a run ends with: of a run that asks, those of its checkpoint.
+value values_of(const run_result& ended, const std::optional<app<>>& graph,
+                const std::string& thread_id) {
+  auto values = wire_form(ended.value());
+  if (!graph || ended.interrupts().empty())
+    return values;
+  auto newest = graph->try_get_state({.thread_id = thread_id});
+  if (!newest || newest->created_at.empty())
+    return values;
+  auto stored = checkpoint_values(*graph, *newest);
+  if (!stored)
+    return values;
+  auto names = output_names(graph->graph());
+  if (names.empty())
+    return std::move(*stored);
+  auto out = value::map();
+  for (const auto& name : names)
+    if (stored->contains(name))
+      out = out.with(name, (*stored)[name]);
   return out;
 }
 
@@ -340,16 +361,18 @@ run_service::finishing run_service::finish(const std::shared_ptr<live_run>& hand
     remove_checkpoints(run);
   run_outcome outcome{.run = run, .started_at = hand->started_at};
   if (how) {
-    outcome.values = wire_form(how->value());
+    outcome.values = values_of(*how, graph_of(*hand), run.thread_id);
     if (!std::exchange(hand->has_said_its_end, true))
       for (auto& [name, data] : hand->frames.ended(outcome.values))
         say(*hand, std::move(name), std::move(data));
   } else if (auto with = graph_of(*hand))
     if (auto newest = with->try_get_state({.thread_id = run.thread_id}))
-      outcome.values = wire_form(newest->values);
-  outcome.output = failed ? value::map({{"__error__", run.error}})
-                   : how  ? output_of(*how)
-                          : outcome.values;
+      if (auto stored = checkpoint_values(*with, *newest))
+        outcome.values = std::move(*stored);
+  if (failed)
+    outcome.output = value::map({{"__error__", run.error}});
+  else
+    outcome.output = how ? output_of(outcome.values, how->interrupts()) : outcome.values;
   return store_end(hand, how, std::move(outcome), asked);
 }
 

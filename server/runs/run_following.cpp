@@ -4,7 +4,7 @@
 #include "server/edge/refusal.hpp"
 #include "server/rules/lease_rules.hpp"
 #include "server/rules/state_forms.hpp"
-#include "server/rules/wire_form.hpp"
+#include "server/runs/checkpoint_values.hpp"
 #include "server/runs/document_changes.hpp"
 #include "server/runs/live_run.hpp"
 #include "server/runs/stored_events.hpp"
@@ -121,7 +121,7 @@ run_outcome run_service::recent_outcome(const std::string& thread_id,
   throw refusal{404, "Run " + run_id + " not found"};
 }
 
-// As clients read it later. A run that has just ended elsewhere shows its questions, too.
+// As clients read it later: the newest values of the thread, and the questions while they wait.
 run_outcome run_service::outcome_of(const run_record& run, bool has_just_ended) const {
   run_outcome out{.run = run};
   auto with = graphs_.find(run.graph_id);
@@ -131,8 +131,8 @@ run_outcome run_service::outcome_of(const run_record& run, bool has_just_ended) 
     out.output = run.output;
   } else if (with && (run.attempt > 0 || !has_just_ended)) {
     auto state = with->get_state({.thread_id = run.thread_id});
-    out.values = out.output = wire_form(state.values);
-    if (has_just_ended && state.metadata["run_id"] == value(run.run_id))
+    out.values = out.output = checkpoint_values(*with, state).value();
+    if (state.metadata["run_id"] == value(run.run_id))
       out.output = output_form(out.values, state.interrupts);
   }
   return out;

@@ -455,6 +455,29 @@ BOOST_AUTO_TEST_CASE(several_steps_of_updates_have_a_form_that_throws) {
                         [](const error& e) { return e.code() == errc::invalid_config; });
 }
 
+BOOST_AUTO_TEST_CASE(answers_by_id_are_given_in_braces_and_null_answers_nothing) {
+  state_graph<> g{log_only};
+  for (const char* name : {"left", "right"}) {
+    g.add_node(name, [name](context& ctx) {
+      return log(std::string{name} + ' ' + ctx.interrupt(name).as<std::string>());
+    });
+    g.add_edge(START, name);
+  }
+  runtime rt{with_memory()};
+  auto app = rt.load(g.compile());
+  const run_config config{.thread_id = "t"};
+  auto asked = app.invoke({}, config).interrupts();
+  BOOST_REQUIRE(asked.size() == 2u);
+  auto silent = app.try_invoke(command{.resume = value{}}, config);
+  BOOST_REQUIRE(!silent);
+  BOOST_TEST((silent.error().code() == errc::empty_input));
+  auto left = app.invoke(command{.resume = {{asked[0].id, "A"}}}, config).interrupts();
+  BOOST_REQUIRE(left.size() == 1u);
+  BOOST_TEST(left[0].id == asked[1].id);
+  auto done = app.invoke(command{.resume = {{asked[1].id, "B"}}}, config);
+  BOOST_TEST(done.value()["log"] == words({"left A", "right B"}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe

@@ -552,6 +552,9 @@ BOOST_AUTO_TEST_CASE(bad_options_and_inputs_are_named) {
   BOOST_TEST((code({}, {}) == errc::invalid_config));
   BOOST_TEST((code({}, {.thread_id = "t", .recursion_limit = 0}) == errc::invalid_config));
   BOOST_TEST((code({}, {.thread_id = "t", .output_keys = {"nope"}}) == errc::invalid_config));
+  using namespace std::chrono_literals;
+  BOOST_TEST((code({}, {.thread_id = "t", .step_timeout = -1ms}) == errc::invalid_config));
+  BOOST_TEST((code({}, {.thread_id = "t", .run_timeout = -1ms}) == errc::invalid_config));
   BOOST_TEST((code({}, {.thread_id = std::string(limits::thread_id_bytes_max, 'x')}) == errc::ok));
   BOOST_TEST((code({}, {.thread_id = std::string(limits::thread_id_bytes_max + 1, 'x')})
               == errc::invalid_config));
@@ -562,6 +565,7 @@ BOOST_AUTO_TEST_CASE(bad_options_and_inputs_are_named) {
   command answer;
   answer.resume = "x";
   BOOST_TEST((code(answer, {.thread_id = "fresh"}) == errc::empty_input));
+  BOOST_TEST((code(command{.resume = value{}}, {.thread_id = "t"}) == errc::empty_input));
   BOOST_TEST((code(value(3), {.thread_id = "number"}) == errc::invalid_update));
   BOOST_TEST((code({}, {.thread_id = "t2", .recursion_limit = 3}) == errc::graph_recursion));
   BOOST_TEST((code({}, {.thread_id = "t3", .recursion_limit = 4}) == errc::ok));

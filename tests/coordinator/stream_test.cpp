@@ -142,6 +142,23 @@ BOOST_AUTO_TEST_CASE(a_checkpoints_part_shows_the_configurable_members_of_its_ru
   BOOST_TEST(!shown.contains("__pregel_scratch"));
 }
 
+BOOST_AUTO_TEST_CASE(a_checkpoints_part_shows_the_metadata_of_a_config_when_it_was_loaded) {
+  runtime rt{with_memory()};
+  auto app = rt.load(three_nodes([](const auto&) {}));
+  run_config config{.thread_id = "t", .metadata = {{"user", "ada"}}};
+  config.interrupt_before = {"b"};
+  auto shown_by = [&](const run_input& input) {
+    std::string out;
+    for (auto& part : app.stream(input, config, {stream_mode::checkpoints}))
+      out += to_json(part.data["metadata"]["step"]) + to_json(part.data["metadata"]["user"]) + ' ';
+    return out;
+  };
+  BOOST_TEST(shown_by(state_update{}) == "-1null 0null 1null ");
+  config.interrupt_before.clear();
+  BOOST_TEST(shown_by(nullptr) == R"(1"ada" 2null 3null )");
+  BOOST_TEST(app.get_state(config).metadata["user"] == value("ada"));
+}
+
 BOOST_AUTO_TEST_CASE(a_pushed_message_needs_a_channel) {
   state_graph<> g{{{"messages", add_messages}}};
   g.add_node("n", [](const state_view&, context& ctx) {

@@ -42,6 +42,14 @@ BOOST_AUTO_TEST_CASE(whole_metadata_are_kept_with_maps_lists_and_the_place) {
                 R"("user":"u"})");
 }
 
+BOOST_AUTO_TEST_CASE(a_run_shows_its_checkpoints_without_the_members_of_its_config) {
+  auto config = given();
+  config.whole_metadata = true;
+  auto stored = checkpoint_metadata("loop", 1, {}, config).with("counters", 2);
+  BOOST_TEST(to_json(without_extras(stored, config))
+             == R"({"counters":2,"parents":{},"source":"loop","step":1})");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe::test

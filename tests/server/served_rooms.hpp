@@ -64,6 +64,21 @@ inline compiled_graph narrow_graph() {
   return g.compile({.name = "narrow"});
 }
 
+// A question, and a node beside it that writes. The output schema has `shown` alone.
+inline compiled_graph asking_graph() {
+  state_graph<> g{{{"shown", sum}, {"hidden", last_value}}};
+  g.output_schema({{"shown", sum}});
+  g.add_node("ask", [](const state_view&, context& ctx) {
+    return state_update{{"hidden", ctx.interrupt("sure?")}};
+  });
+  g.add_node("write", [] { return state_update{{"shown", 1}}; });
+  g.add_edge(START, "ask");
+  g.add_edge(START, "write");
+  g.add_edge("ask", END);
+  g.add_edge("write", END);
+  return g.compile({.name = "ask"});
+}
+
 // Answers in two pieces with the number of messages before; asks first when it hears `ask`, and
 // waits for the gate when it hears `wait`.
 inline compiled_graph talking_graph(const std::shared_ptr<gate>& at) {
@@ -163,6 +178,7 @@ public:
                    {{"plain", counting_graph()},
                     {"fail", failing_graph()},
                     {"narrow", narrow_graph()},
+                    {"ask", asking_graph()},
                     {"chat", talking_graph(at)}}};
   run_service runs{graphs, documents, {.server_id = "one"}};
   rooms with{graphs, documents, runs, make_memory_store(), std::make_shared<thread_hubs>(runs)};

@@ -221,6 +221,12 @@ BOOST_AUTO_TEST_CASE(a_class_of_the_reference_in_retry_on_stands_for_those_deriv
   BOOST_TEST(attempts_at(out_of_stock{"x"}, {"RuntimeError"}) == 2);
   BOOST_TEST(attempts_at(out_of_stock{"x"}, {"ValueError"}) == 1);
   BOOST_TEST(attempts_at(std::runtime_error{"x"}, {"std::runtime_error"}) == 2);
+  BOOST_TEST(attempts_at(std::out_of_range{"x"}, {"LookupError"}) == 2);
+  BOOST_TEST(attempts_at(node_error{"ConnectionResetError", "x"}, {"OSError"}) == 2);
+  BOOST_TEST(attempts_at(node_error{"OSError", "x"}, {"ConnectionError"}) == 1);
+  BOOST_TEST(attempts_at(node_error{"OutOfStock", "x"}, {"Exception"}) == 2);
+  retry_filter any{"Exception"};
+  BOOST_TEST(!any(error{errc::storage_failed, "x"}));
 }
 
 BOOST_AUTO_TEST_CASE(retry_on_takes_a_lambda_in_designated_initialisers) {

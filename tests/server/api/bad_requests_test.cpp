@@ -341,7 +341,7 @@ BOOST_AUTO_TEST_CASE(a_cron_that_cannot_be_is_refused) {
     return server.post("/runs/crons", body.with("schedule", "* * * * *").with(member, text)).status;
   };
   for (const char* line : {"", "* * * *", "* * * * * *", "60 * * * *", "0 0 30 2 *", "0 0 31 4,6 *",
-                           "*/0 * * * *", "5-1 * * * *", "@daily", "a b c d e"})
+                           "*/0 * * * *", "5-1 * * * *", "@reboot", "a b c d e"})
     BOOST_TEST(status("schedule", line) == 422, line);
   for (const char* zone : {"", "Mars/Phobos", "file:/usr/share/zoneinfo/UTC", "../zoneinfo/UTC",
                            "/usr/share/zoneinfo/UTC", "libc:localtime", "Europe"})
@@ -371,6 +371,51 @@ BOOST_AUTO_TEST_CASE(a_checkpoint_of_another_thread_changes_nothing) {
     BOOST_TEST(heard.body.find("{\"detail\":") == 0u, heard.body);
   }
   BOOST_TEST(server.ask("GET", path + "/state").body == before);
+}
+
+BOOST_AUTO_TEST_CASE(a_run_from_a_checkpoint_that_is_no_uuid_is_refused) {
+  served_rooms server;
+  auto made = make_documents(server);
+  auto path = "/threads/" + made.at("thread_id");
+  auto before = server.ask("GET", path + "/state").body;
+  auto body = value::map({{"assistant_id", "plain"}, {"input", value::map()}});
+  for (const auto& named :
+       {body.with("checkpoint_id", "zz"),
+        body.with("checkpoint", value::map({{"checkpoint_id", made.at("checkpoint_id") + "0"}}))})
+    BOOST_TEST(server.post(path + "/runs/wait", named).status == 422);
+  BOOST_TEST(server.ask("GET", path + "/state").body == before);
+  auto right = body.with("checkpoint_id", made.at("checkpoint_id"));
+  BOOST_TEST(server.post(path + "/runs/wait", right).status == 200);
+}
+
+BOOST_AUTO_TEST_CASE(a_change_of_a_cron_adds_to_its_metadata) {
+  served_rooms server;
+  auto body = value::map({{"assistant_id", "plain"},
+                          {"schedule", "@daily"},
+                          {"metadata", value::map({{"a", 1}, {"b", 1}})}});
+  auto path = "/runs/crons/" + server.post("/runs/crons", body).json()["cron_id"].as<std::string>();
+  auto changed = server.ask("PATCH", path, R"({"metadata":{"b":2,"c":3}})").json();
+  auto all = value::map({{"a", 1}, {"b", 2}, {"c", 3}});
+  BOOST_TEST((changed["metadata"] == all));
+  BOOST_TEST((server.ask("GET", path).json()["payload"]["metadata"] == all));
+}
+
+BOOST_AUTO_TEST_CASE(a_change_of_an_assistant_keeps_the_context_that_it_does_not_name) {
+  served_rooms server;
+  auto body = value::map({{"graph_id", "plain"}, {"context", value::map({{"user", "ada"}})}});
+  auto path = "/assistants/"
+              + server.post("/assistants", body).json()["assistant_id"].as<std::string>();
+  auto after = [&](const char* change) {
+    auto changed = server.ask("PATCH", path, change).json();
+    return to_json(changed["config"]) + ' ' + to_json(changed["context"]);
+  };
+  BOOST_TEST(after(R"({"config":{"tags":["x"]}})") == R"({"tags":["x"]} {"user":"ada"})");
+  BOOST_TEST(after(R"({"config":{}})") == R"({"tags":["x"]} {"user":"ada"})");
+  BOOST_TEST(after(R"({"config":{"configurable":{"user":"eve"}}})")
+             == R"({"configurable":{"user":"eve"}} {"user":"eve"})");
+  BOOST_TEST(after(R"({"context":{}})") == R"({"configurable":{"user":"eve"}} {})");
+  BOOST_TEST(after(R"({"context":{"user":"bob"}})")
+             == R"({"configurable":{"user":"bob"}} {"user":"bob"})");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

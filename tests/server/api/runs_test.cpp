@@ -61,6 +61,39 @@ BOOST_AUTO_TEST_CASE(clients_see_the_channels_of_the_output_schema) {
   BOOST_TEST(state["values"]["hidden"] == value("secret")); // the state is all of it
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_asks_shows_its_checkpoint_and_the_state_what_was_written_beside) {
+  served_rooms server;
+  auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
+  auto path = "/threads/" + thread;
+  auto body = value::map({{"assistant_id", "ask"}, {"input", value::map({{"shown", 5}})}});
+  auto output = server.post(path + "/runs/wait", body).json();
+  BOOST_TEST(output["__interrupt__"][0]["value"] == value("sure?"));
+  BOOST_TEST(output.without("__interrupt__") == value::map({{"shown", 5}}));
+  auto run = server.ask("GET", path + "/runs").json()[0]["run_id"].as<std::string>();
+  auto joined = server.ask("GET", path + "/runs/" + run + "/join").json();
+  BOOST_TEST(joined["__interrupt__"] == output["__interrupt__"]);
+  BOOST_TEST(server.ask("GET", path).json()["values"] == value::map({{"shown", 5}}));
+  BOOST_TEST(server.ask("GET", path + "/state").json()["values"] == value::map({{"shown", 6}}));
+  auto answer = value::map({{"assistant_id", "ask"}, {"command", value::map({{"resume", "yes"}})}});
+  BOOST_TEST(server.post(path + "/runs/wait", answer).json() == value::map({{"shown", 6}}));
+  BOOST_TEST(server.ask("GET", path).json()["values"]["hidden"] == value("yes"));
+}
+
+BOOST_AUTO_TEST_CASE(a_history_at_a_checkpoint_is_that_checkpoint) {
+  served_rooms server;
+  auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
+  auto path = "/threads/" + thread;
+  auto body = value::map({{"assistant_id", "plain"}, {"input", value::map()}});
+  BOOST_TEST(server.post(path + "/runs/wait", body).status == 200);
+  auto all = server.post(path + "/history", value::map()).json();
+  BOOST_REQUIRE(all.size() == 3u);
+  auto at = [&](const value& checkpoint) {
+    return server.post(path + "/history", value::map({{"checkpoint", checkpoint}})).json();
+  };
+  BOOST_TEST(at(all[1]["checkpoint"]) == value::list({all[1]}));
+  BOOST_TEST(at(value::map({{"checkpoint_ns", ""}})) == all);
+}
+
 BOOST_AUTO_TEST_CASE(a_breakpoint_after_the_last_node_leaves_the_thread_idle) {
   served_rooms server;
   auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();

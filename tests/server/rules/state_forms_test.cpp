@@ -22,6 +22,19 @@ BOOST_AUTO_TEST_CASE(a_thread_without_a_checkpoint_has_no_metadata) {
   BOOST_TEST(form["checkpoint"].is_null());
 }
 
+BOOST_AUTO_TEST_CASE(the_tool_calls_of_a_message_have_a_type) {
+  auto message = value::extension(
+    value_kind::message,
+    value::map({{"role", "assistant"},
+                {"content", ""},
+                {"tool_calls", value::list({value::map({{"id", "c"}, {"name", "f"}})})}}));
+  state_snapshot state;
+  state.values = value::map({{"messages", value::list({message})}});
+  auto shown = state_form(state, "t")["values"]["messages"][0];
+  BOOST_TEST(shown["tool_calls"][0]["type"] == value("tool_call"));
+  BOOST_TEST(shown["tool_calls"][0]["name"] == value("f"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe::server
