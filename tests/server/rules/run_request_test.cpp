@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(the_assistant_s_config_lies_below_the_request_s) {
                                asked(R"({"recursion_limit": 7, "configurable": {"a": 1, "b": 1}})"),
                              .context = asked(R"({"a": 1, "b": 1})")};
   auto run = read_run_request(asked(
-    R"({"assistant_id": "a", "config": {"configurable": {"b": 2}, "tags": ["t"]}, "checkpoint": {"checkpoint_id": "c"}, "interrupt_before": "*"})"));
+    R"({"assistant_id": "a", "config": {"configurable": {"b": 2}, "tags": ["t"]}, "checkpoint": {"checkpoint_id": "1f1eafe6-f9db-6b6e-bfff-240be1a5c761"}, "interrupt_before": "*"})"));
   run_record record{.run_id = "r",
                     .thread_id = "t",
                     .assistant_id = "as",
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(the_assistant_s_config_lies_below_the_request_s) {
   BOOST_TEST(config.context["b"] == value(2)); // configurable is a context, too
   BOOST_TEST(config.metadata["m"] == value(1));
   BOOST_TEST(config.metadata["run_id"] == value("r"));
-  BOOST_TEST(config.checkpoint_id == "c");
+  BOOST_TEST(config.checkpoint_id == "1f1eafe6-f9db-6b6e-bfff-240be1a5c761");
   BOOST_TEST(config.thread_id == "t");
   BOOST_TEST(config.interrupt_before == std::vector<std::string>{"*"});
   BOOST_TEST(config.tags == std::vector<std::string>{"t"});
