@@ -63,7 +63,7 @@ class Async(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(await again.output, values[-1])
 
     async def test_messages_in_pieces(self):
-        thread = await self.stream("chat")
+        thread = await self.stream("paced_chat")
         await thread.run.start(input=QUESTION)
 
         async def items(projection):
@@ -116,7 +116,7 @@ class Async(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(got[-1]["count"], 11)
 
     async def test_items_of_several_projections(self):
-        thread = await self.stream("chat")
+        thread = await self.stream("paced_chat")
         await thread.run.start(input=QUESTION)
         kinds = [name async for name, _ in thread.interleave_projections(["values", "messages"])]
         self.assertEqual(set(kinds), {"values", "messages"})
@@ -163,7 +163,7 @@ class Blocking(unittest.TestCase):
         self.assertEqual(self.stream("plain", thread._target.thread_id).output, values[-1])
 
     def test_messages_in_pieces(self):
-        thread = self.stream("chat")
+        thread = self.stream("paced_chat")
         thread.run.start(input=QUESTION)
         self.assertEqual(["".join(message.text) for message in list(thread.messages)], ["Hello there"])
         other = self.stream("plain")
@@ -194,7 +194,7 @@ class Blocking(unittest.TestCase):
         self.assertEqual([e["params"]["data"] for e in third.subscribe(["values"])][-1]["count"], 11)
 
     def test_items_of_several_projections(self):
-        thread = self.stream("chat")
+        thread = self.stream("paced_chat")
         thread.run.start(input=QUESTION)
         self.assertEqual({name for name, _ in thread.interleave_projections(["values", "messages"])}, {"values", "messages"})
         other = self.stream("plain")

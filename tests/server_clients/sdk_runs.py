@@ -140,6 +140,8 @@ class Runs(Case):
         thread = await self.waiting()
         done = await self.client.runs.wait(thread, "approval", command={"update": {"draft": "mine"}, "goto": {"node": "publish", "input": {}}})
         self.assertEqual(done["draft"], "mine")
+        self.assertEqual(done["log"], ["write"])  # what a task wrote beside a question comes with the step's end
+        done = await self.client.runs.wait(thread, "approval", command={"resume": "yes"})
         self.assertIn("publish", done["log"])
 
     async def test_breakpoints_stop_and_a_run_without_input_resumes(self):

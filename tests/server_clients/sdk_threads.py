@@ -115,7 +115,7 @@ class Threads(Case):
         self.assertEqual(await read(thread, before=history[1]["checkpoint"]), history[2:])
         self.assertEqual(await read(thread, before=history[1]["checkpoint"]["checkpoint_id"]), history[2:])
         self.assertEqual(await read(thread, metadata={"source": "input"}), history[3:])
-        self.assertEqual(await read(thread, checkpoint=history[0]["checkpoint"]), history)
+        self.assertEqual(await read(thread, checkpoint=history[1]["checkpoint"]), history[1:2])
 
     async def test_states_of_subgraphs(self):
         thread = await self.thread()
