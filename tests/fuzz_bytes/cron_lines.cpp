@@ -93,6 +93,7 @@ std::vector<std::string> seeds() {
   return {"* * * * *\nEurope/Berlin\n1711846800000000",
           "*/5 0-6,22 1,15 jan-mar Mon\nAmerica/New_York\n0",
           "0 0 29 feb *\nUTC\n1700000000000001",
+          "@weekly\nEurope/Berlin\n1711846800000000",
           "59 23 31 12 7\nPacific/Kiritimati\n-1",
           "0 0 30 2 *\nfile:/etc/passwd\n99",
           "10-50/7 2 * * 0\n../../etc/localtime\n249999999999999999"};
