@@ -117,6 +117,7 @@ public:
 
 /// An answer, or nothing: std::optional<value> that also takes answers by id in braces,
 /// `{{id, "yes"}, {other_id, 5}}`.
+/// Shape:  any value, or a map from interrupt ids (32 hex digits) to answers.
 /// Errors: none; of equal ids the last entry counts.
 /// Source: troupe.
 class optional_answer : public std::optional<troupe::value> {

@@ -41,10 +41,12 @@ namespace troupe {
 bool default_retry_on(const error& err);
 
 /// The errors a policy is for: a list of error classes, a predicate, or by default
-/// default_retry_on. A class in the list is compared with reference_name(), with error::base() and
-/// with the classes above these: it stands for all classes derived from it, as Python's own are,
-/// and "Exception" for all failures of a task. An empty list fits no error. Errors: none. Source:
-/// langgraph/types.py, RetryPolicy.retry_on.
+/// default_retry_on. A class in the list stands for all classes derived from it: it is compared
+/// with reference_name(), with error::base() and with the classes above these in Python.
+/// "Exception" stands for all failures of a task. An empty list fits no error.
+/// Shape:  names of the reference's or of Python's classes, or of a body's own.
+/// Errors: none; a name that no error has fits none.
+/// Source: langgraph/types.py, RetryPolicy.retry_on.
 class retry_filter {
 public:
   retry_filter() = default;

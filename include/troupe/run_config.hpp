@@ -186,8 +186,8 @@ struct run_config {
   /// Tasks at once; 0: no bound. When a task fails for good, waiting tasks of its step do not
   /// begin, unless compile_options::finish_steps is set.
   std::uint32_t max_concurrency = 0;
-  std::chrono::milliseconds step_timeout{0}; ///< of one super-step; 0: none
-  std::chrono::milliseconds run_timeout{0};  ///< of the whole run; 0: none
+  std::chrono::milliseconds step_timeout{0}; ///< of one super-step; 0: none, not negative
+  std::chrono::milliseconds run_timeout{0};  ///< of the whole run; 0: none, not negative
   /// How long a step whose task failed for good waits for its other tasks. They see
   /// context::stop_requested(); the result of a task that did not ask, and ends in time, is stored.
   /// 0: no bound. No effect with compile_options::finish_steps.

@@ -36,7 +36,8 @@ bool is_time_zone(const std::string& name);
 
 /// The first matching minute after `micros`, in the time zone (empty: UTC); nullopt when none comes
 /// within limits::server_cron_years_max. A minute that the clock skips comes right after the gap;
-/// one that it has twice comes once. Units:  microseconds since 1970.
+/// one that it has twice comes once.
+/// Units:  microseconds since 1970.
 std::optional<std::int64_t> next_time(const cron_schedule& schedule, std::int64_t micros,
                                       const std::string& zone);
 

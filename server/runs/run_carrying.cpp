@@ -45,7 +45,7 @@ value values_of(const run_result& ended, const std::optional<app<>>& graph,
   if (!graph || ended.interrupts().empty())
     return values;
   auto newest = graph->try_get_state({.thread_id = thread_id});
-  if (!newest || newest->created_at.empty())
+  if (!newest || !has_unfinished_step(*newest))
     return values;
   auto stored = checkpoint_values(*graph, *newest);
   if (!stored)

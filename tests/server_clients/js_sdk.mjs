@@ -308,10 +308,11 @@ for (const [transport, assistantId, input, output] of [
 }
 
 test("messages of a thread's stream", async () => {
-  const thread = streamOf({ assistantId: "paced_chat" });
+  const thread = streamOf({ assistantId: "chat" });
+  const messages = thread.messages; // asked for before the start: else a short run may be over before
   await thread.run.start({ input: QUESTION });
   const texts = [];
-  for await (const message of thread.messages) texts.push((await all(message.text)).join(""));
+  for await (const message of messages) texts.push((await all(message.text)).join(""));
   assert.deepEqual(texts, ["Hello there"]);
   await thread.close();
 });

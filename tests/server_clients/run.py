@@ -37,7 +37,7 @@ BROWSER = "chromium"  # a program, and the Debian package that has it
 OTHER_TOOLS = {"react.mjs": "react_hooks"}  # of installed.py
 PROGRAMS = ("bin/troupe", "lib/libserver_graphs.so")
 QUICK_START_GRAPHS = ["agent=chat", "my-agent=paced_chat"]  # the names there
-MORE_GRAPHS = {"python_thread_stream.py": ["paced_chat"], "js_sdk.mjs": ["paced_chat"], "react.mjs": ["talk"]}
+MORE_GRAPHS = {"python_thread_stream.py": ["paced_chat"], "react.mjs": ["talk"]}
 SCRIPT_S = 300
 
 
