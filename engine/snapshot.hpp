@@ -30,8 +30,9 @@ result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& ro
                                      const run_config& config, bool subgraphs);
 
 /// The states of a thread at its stored checkpoints, newest first.
-/// Shape:  `config.checkpoint_ns` as in read_snapshot; `config.checkpoint_id`: this checkpoint
-/// only. Errors: as read_snapshot. Source: langgraph/pregel/main.py, Pregel.get_state_history.
+/// Shape:  `config.checkpoint_ns` as in read_snapshot; with `config.checkpoint_id`, that one alone.
+/// Errors: as read_snapshot.
+/// Source: langgraph/pregel/main.py, Pregel.get_state_history.
 result<std::vector<state_snapshot>> read_history(const std::shared_ptr<const graph_plan>& root,
                                                  saver& store, const run_config& config,
                                                  const history_options& options);

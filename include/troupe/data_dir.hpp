@@ -95,10 +95,10 @@ result<data_report> check_data(const std::filesystem::path& dir,
 /// Copies a data directory to a new one: the documents of a server (assistants, threads, runs,
 /// crons) as of one moment, its threads as of a later one, and then its long-term store. Other
 /// processes may use the first directory meanwhile. `compact` leaves out unused pages: slower, and
-/// smaller. Units:  returns the number of bytes written. Blocks: on the disk, until the copy is
-/// synced. Errors: as stat_data; storage_failed when `to` holds threads or can't be made. A failed
-/// copy is
-///         removed.
+/// smaller. A failed copy is removed.
+/// Units:  returns the number of bytes written.
+/// Blocks: on the disk, until the copy is synced.
+/// Errors: as stat_data; storage_failed when `to` holds threads or can't be made.
 /// Source: troupe; mdb_env_copy.
 result<std::uint64_t> copy_data(const std::filesystem::path& dir, const std::filesystem::path& to,
                                 bool compact = false);

@@ -53,9 +53,11 @@ struct remote_assistant_search {
 };
 
 /// A new thread.
-/// Shape:  `thread_id` is a UUID. `supersteps` is a list of {updates: [{values, command,
-/// as_node}]}. Units:  `ttl_minutes` until the thread is deleted. Errors: none here. Source:
-/// langgraph_sdk/_sync/threads.py, create.
+/// Shape:  `thread_id` is a UUID. `supersteps` is a list of {updates}, which is a list of {values,
+///         command, as_node}.
+/// Units:  `ttl_minutes` until the thread is deleted.
+/// Errors: none here.
+/// Source: langgraph_sdk/_sync/threads.py, create.
 struct remote_thread_fields {
   std::string thread_id = {};
   value metadata = {};
