@@ -38,14 +38,15 @@ value output_of(const value& values, const std::vector<interrupt>& questions) {
   return output_form(values.is_map() ? values : value::map({{"output", values}}), questions);
 }
 
-// The values that a run ends with: of a run that asks, those of its checkpoint.
+// The values that a run ends with: of a graph's run that asks, those of its checkpoint. Tasks that
+// ended beside the question wrote none of them, nor did those of the run's own `goto`.
 value values_of(const run_result& ended, const std::optional<app<>>& graph,
                 const std::string& thread_id) {
   auto values = wire_form(ended.value());
-  if (!graph || ended.interrupts().empty())
+  if (!graph || ended.interrupts().empty() || graph->graph().plan()->single)
     return values;
   auto newest = graph->try_get_state({.thread_id = thread_id});
-  if (!newest || !has_unfinished_step(*newest))
+  if (!newest || newest->created_at.empty())
     return values;
   auto stored = checkpoint_values(*graph, *newest);
   if (!stored)
