@@ -129,7 +129,7 @@ bool node_actor::admit(const task_ptr& task) {
   if (!open)
     return true;
   task->status = task_status::failed;
-  task->failure = breaker_error(task->node->name, *open);
+  task->failure = breaker_error(task->node->name, *open, guard->last_failure());
   answer(task);
   return false;
 }
@@ -245,7 +245,8 @@ std::function<void()> node_actor::soft_waker(std::coroutine_handle<> at) {
 void node_actor::ended(task_ptr task) {
   task->host = nullptr;
   if (const auto& guard = task->node->settings->guard; guard && !task->for_home)
-    guard->ended(task->status == task_status::failed, steady_clock::now());
+    guard->ended(task->status == task_status::failed ? &*task->failure : nullptr,
+                 steady_clock::now());
   if (task->status == task_status::failed && !task->for_home && !task->run->given_up())
     if (auto delay = retry_delay(task->node->settings->retry, task->attempt, *task->failure,
                                  draw())) {

@@ -317,6 +317,8 @@ static result<bool> add_pages(const std::shared_ptr<const graph_plan>& plan, pro
 result<std::vector<state_snapshot>> read_history(const std::shared_ptr<const graph_plan>& root,
                                                  saver& store, const run_config& config,
                                                  const history_options& options) {
+  if (!options.filter.is_null() && !options.filter.is_map())
+    return error{errc::invalid_config, "history_options::filter must be a map"};
   auto plan = graph_at(root, config.checkpoint_ns);
   if (!plan)
     return plan.error();

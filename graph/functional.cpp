@@ -4,6 +4,7 @@
 #include "graph/code_build.hpp"
 #include "graph/graph_plan.hpp"
 #include "graph/names.hpp"
+#include "graph/policy_rules.hpp"
 
 #include <troupe/limits.hpp>
 
@@ -44,6 +45,8 @@ channel_index add_channel(graph_plan& plan, std::string_view name, const channel
 std::shared_ptr<const plan_node> make_task(std::string name, node_body body, task_options options) {
   if (auto bad = find_bad_name("task", name))
     throw *bad;
+  if (auto bad = find_unusable(options.retry_policy, options.timeout, options.cache_policy))
+    throw error{errc::invalid_graph, "task `" + name + "`: " + *bad};
   auto node = std::make_shared<plan_node>();
   node->name = std::move(name);
   node->body = std::move(body);
@@ -60,6 +63,8 @@ result<compiled_graph> make_entrypoint(std::string name, node_body body, entrypo
                                        workflow_schemas schemas) {
   if (auto bad = find_bad_name("entrypoint", name))
     return *bad;
+  if (auto bad = find_unusable(options.retry_policy, options.timeout, options.cache_policy))
+    return error{errc::invalid_graph, "entrypoint `" + name + "`: " + *bad};
   auto plan = std::make_shared<graph_plan>();
   plan->functional = plan->single = true;
   plan->exporter = exporting_object::current();

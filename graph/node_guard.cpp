@@ -53,11 +53,18 @@ std::optional<std::chrono::nanoseconds> node_guard::refuses(guard_time now) {
   return breaker_.refuses(breaker_policy_, now);
 }
 
-void node_guard::ended(bool failed, guard_time now) {
+void node_guard::ended(const error* failure, guard_time now) {
   if (!breaker_policy_.given())
     return;
   std::lock_guard lock{mutex_};
-  breaker_.ended(breaker_policy_, failed, now);
+  breaker_.ended(breaker_policy_, failure != nullptr, now);
+  if (failure)
+    last_failure_ = failure->message();
+}
+
+std::string node_guard::last_failure() {
+  std::lock_guard lock{mutex_};
+  return last_failure_;
 }
 
 } // namespace troupe

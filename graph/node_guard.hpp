@@ -1,12 +1,14 @@
 // node_guard: the circuit breaker and the rate limiter of a node. Time is an argument.
 #pragma once
 
+#include <troupe/error.hpp>
 #include <troupe/policy.hpp>
 
 #include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <optional>
+#include <string>
 
 namespace troupe {
 
@@ -50,13 +52,17 @@ public:
 
   std::chrono::nanoseconds reserve(guard_time now);
   std::optional<std::chrono::nanoseconds> refuses(guard_time now);
-  void ended(bool failed, guard_time now);
+  /// An attempt ended. Shape: `failure`: null when it succeeded.
+  void ended(const error* failure, guard_time now);
+  /// What the last failed attempt failed with; empty before. Kept only for a circuit breaker.
+  std::string last_failure();
 
 private:
   const circuit_breaker_policy breaker_policy_;
   const rate_limit_policy limit_policy_;
   std::mutex mutex_;
   circuit_breaker breaker_;
+  std::string last_failure_;
   node_rate_limiter limiter_;
 };
 

@@ -1,8 +1,10 @@
 // The policies of a node: the default retry rule, and the policies that ask for nothing.
-#include <troupe/policy.hpp>
+#include "graph/policy_rules.hpp"
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string>
 #include <string_view>
 
 namespace troupe {
@@ -87,6 +89,26 @@ retry_filter::retry_filter(std::initializer_list<const char*> classes)
 
 bool retry_filter::operator()(const error& err) const {
   return fits_ ? fits_(err) : default_retry_on(err);
+}
+
+std::optional<std::string> find_unusable(const retry_policy& retry, const timeout_policy& timeout,
+                                         const cache_policy& cache) {
+  if (retry.initial_interval.count() < 0)
+    return "retry_policy.initial_interval must not be negative";
+  if (retry.max_interval.count() < 0)
+    return "retry_policy.max_interval must not be negative";
+  if (!(retry.backoff_factor >= 0)) // also when it is not a number
+    return "retry_policy.backoff_factor must be a number of at least 0";
+  if (timeout.run_timeout.count() < 0)
+    return "timeout.run_timeout must not be negative; 0 is no bound";
+  if (timeout.idle_timeout.count() < 0)
+    return "timeout.idle_timeout must not be negative; 0 is no bound";
+  if (cache.ttl && cache.ttl->count() < 0)
+    return "cache_policy.ttl must not be negative";
+  for (const auto& other : retry.otherwise)
+    if (auto unusable = find_unusable(other, {}, no_cache_policy))
+      return unusable;
+  return std::nullopt;
 }
 
 // Made before the other globals of a program, since a graph may be one of them.

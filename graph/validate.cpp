@@ -1,6 +1,7 @@
 // Checks of the whole graph. The first mistake counts, in the reference's order.
 #include "graph/graph_spec.hpp"
 #include "graph/names.hpp"
+#include "graph/policy_rules.hpp"
 
 #include <algorithm>
 
@@ -16,8 +17,13 @@ mistake found(std::string text) {
 // ---- policies of nodes ----------------------------------------------------------------------
 
 mistake find_unusable_policy(const graph_spec& spec) {
+  const auto& all = spec.defaults;
+  if (auto unusable = find_unusable(all.retry_policy, all.timeout, all.cache_policy))
+    return found("node_defaults: " + *unusable);
   for (const auto& n : spec.nodes) {
     const auto& o = n.options;
+    if (auto unusable = find_unusable(o.retry_policy, o.timeout, o.cache_policy))
+      return found("node `" + n.name + "`: " + *unusable);
     if (o.circuit_breaker.given() && o.circuit_breaker.open_for.count() <= 0)
       return found("node `" + n.name + "`: circuit_breaker.open_for must be positive");
     if (o.rate_limit.given() && o.rate_limit.per.count() < o.rate_limit.permits)

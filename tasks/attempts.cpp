@@ -42,10 +42,10 @@ std::optional<nanoseconds> retry_delay(const retry_policy& policy, std::uint32_t
   return back_off(*fits, attempt) + jitter;
 }
 
-error breaker_error(const std::string& node, nanoseconds open_for) {
+error breaker_error(const std::string& node, nanoseconds open_for, const std::string& because) {
   return {errc::overloaded,
           "node `" + node + "`: its circuit breaker is open for another " + seconds(open_for)
-            + ", because its attempts failed",
+            + ", because its attempts failed, the last one with: " + because,
           "CircuitOpenError"};
 }
 

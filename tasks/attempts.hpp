@@ -16,7 +16,9 @@ std::optional<std::chrono::nanoseconds> retry_delay(const retry_policy& policy,
                                                     double random);
 
 /// The failure of a task whose node's circuit breaker is open for this time.
-error breaker_error(const std::string& node, std::chrono::nanoseconds open_for);
+/// Shape:  `because`: what the node's last attempt failed with.
+error breaker_error(const std::string& node, std::chrono::nanoseconds open_for,
+                    const std::string& because);
 
 /// The failure of a task that ran out of time.
 /// Units:  `elapsed` since the attempt began, or since its last sign of life.

@@ -66,7 +66,8 @@ private:
 /// How often a failed task is tried again, and after which wait. The wait after attempt n (from 1)
 /// is min(max_interval, initial_interval * backoff_factor^(n-1)), plus up to one second with
 /// `jitter`.
-/// Errors: none.
+/// Errors: the graph is refused with invalid_graph for a negative interval, or a factor that is
+///         negative or not a number.
 /// Source: langgraph/types.py, RetryPolicy.
 struct retry_policy {
   std::chrono::nanoseconds initial_interval = std::chrono::milliseconds{500};
@@ -98,7 +99,8 @@ enum class refresh_on : std::uint8_t {
 
 /// How long one attempt at a task may take. 0: no bound.
 /// Shape:  `idle_timeout` counts from the attempt's last progress, as `refresh_on` defines it.
-/// Errors: none; an attempt that exceeds a bound fails with node_timeout.
+/// Errors: the graph is refused with invalid_graph for a negative bound; an attempt that exceeds a
+///         bound fails with node_timeout.
 /// Source: langgraph/types.py, TimeoutPolicy. There for async nodes only; here for every lane. A
 ///         body that can't be interrupted runs on without effect (context::stop_requested()).
 struct timeout_policy {
@@ -120,7 +122,8 @@ struct timeout_policy {
 /// Caches the writes of a node by its input.
 /// Shape:  `ttl` nullopt: no expiry. `key_func` gives the bytes that identify an input; unset: the
 ///         input's canonical msgpack.
-/// Errors: none; after an exception of `key_func` the task runs, and its writes are not cached.
+/// Errors: the graph is refused with invalid_graph for a negative `ttl`; after an exception of
+///         `key_func` the task runs, and its writes are not cached.
 /// Source: langgraph/types.py, CachePolicy.
 struct cache_policy {
   std::optional<std::chrono::nanoseconds> ttl = std::nullopt;

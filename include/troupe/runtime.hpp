@@ -153,7 +153,7 @@ struct state_snapshot {
 };
 
 /// Selects the checkpoints of a history, newest first.
-/// Errors: none.
+/// Errors: a history is refused with invalid_config when `filter` is not a map.
 /// Source: langgraph/pregel/main.py, Pregel.get_state_history.
 struct history_options {
   value filter = {};                                ///< metadata members that must be equal

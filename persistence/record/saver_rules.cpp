@@ -113,7 +113,11 @@ std::vector<slotted_write> rewound_writes(std::vector<slotted_write> stored,
 
 bool matches_filter(const value& filter, const value& metadata) {
   return std::ranges::all_of(filter.entries(), [&metadata](const detail::map_entry& wanted) {
-    return metadata[wanted.key()] == wanted.val;
+    const auto& there = metadata[wanted.key()];
+    if (wanted.val.is_double() || there.is_double()) // 1 and 1.0 are equal
+      return wanted.val.is_number() && there.is_number()
+             && wanted.val.as_double() == there.as_double();
+    return there == wanted.val;
   });
 }
 

@@ -46,7 +46,8 @@ std::vector<pending_write> in_task_order(std::vector<slotted_write> writes);
 std::vector<slotted_write> rewound_writes(std::vector<slotted_write> stored,
                                           std::vector<pending_write> before);
 
-/// Whether the metadata has every member of the filter; a missing member equals null.
+/// Whether the metadata has every member of the filter; a missing member equals null, and a number
+/// the same number in the other form (1 and 1.0).
 bool matches_filter(const value& filter, const value& metadata);
 
 /// Whether a request with this claim may be stored in a thread that `owner` wrote to last.

@@ -9,6 +9,7 @@
 
 #include "actors/log.hpp"
 #include "server/edge/handler_pool.hpp"
+#include "server/edge/query.hpp"
 #include "server/edge/refusal.hpp"
 
 #include <troupe/server/limits.hpp>
@@ -38,6 +39,16 @@ std::string new_request_id() {
 std::string request_id_of(const http_asked& head) {
   auto given = head.header("x-request-id");
   return is_request_id(given) ? std::string{given} : new_request_id();
+}
+
+// A target in absolute form becomes the usual one; its host counts instead of the header.
+void bring_to_origin_form(http_asked& request) {
+  auto absolute = read_absolute(request.target);
+  if (!absolute)
+    return;
+  request.target = std::move(absolute->path);
+  std::erase_if(request.headers, [](const auto& header) { return header.first == "host"; });
+  request.headers.emplace_back("host", std::move(absolute->host));
 }
 
 http_whole refused_by_route(const no_route& no, std::string_view target) {
@@ -150,6 +161,7 @@ http_whole http_edge::state::refuse(int status) {
 }
 
 void http_edge::state::answer(http_asked request, const http_responder& to) {
+  bring_to_origin_form(request);
   auto id = request_id_of(request);
   auto headers = cors_headers(options_.cors, request);
   headers.emplace_back("x-request-id", id);

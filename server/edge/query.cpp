@@ -1,4 +1,4 @@
-// query: reading the parameters of a target.
+// query: reading a target and its parameters.
 #include "server/edge/query.hpp"
 
 #include "server/edge/refusal.hpp"
@@ -67,6 +67,20 @@ void add_items(const std::string& text, std::vector<std::string>& to) {
 }
 
 } // namespace
+
+std::optional<absolute_target> read_absolute(std::string_view target) {
+  for (std::string_view scheme : {"http://", "https://"}) {
+    auto is_same = [](char a, char lower) { return static_cast<char>(a | 0x20) == lower; };
+    if (!std::ranges::equal(target.substr(0, scheme.size()), scheme, is_same))
+      continue;
+    target.remove_prefix(scheme.size());
+    auto host = target.substr(0, target.find_first_of("/?"));
+    auto path = target.substr(host.size());
+    return absolute_target{std::string{host},
+                           path.starts_with('/') ? std::string{path} : '/' + std::string{path}};
+  }
+  return std::nullopt;
+}
 
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string out;

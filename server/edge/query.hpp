@@ -1,4 +1,4 @@
-// query: the parameters of a request's target. Pure.
+// query: a request's target, and the parameters in it. Pure.
 #pragma once
 
 #include <troupe/value.hpp>
@@ -36,6 +36,17 @@ public:
 private:
   std::vector<std::pair<std::string, std::string>> all_;
 };
+
+/// A target in absolute form (`http://host:80/ok?x=1`), as clients send it to a proxy, in its
+/// parts.
+struct absolute_target {
+  std::string host; ///< with its port; it counts instead of the header
+  std::string path; ///< with its query; `/` when there is none
+};
+
+/// Reads a target in absolute form; nullopt for one in another form.
+/// Source: RFC 9112, 3.2.2.
+std::optional<absolute_target> read_absolute(std::string_view target);
 
 /// Percent-decoding. nullopt when a `%` is not followed by two hex digits.
 std::optional<std::string> percent_decoded(std::string_view text);

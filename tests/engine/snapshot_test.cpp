@@ -127,6 +127,12 @@ BOOST_AUTO_TEST_CASE(a_history_has_as_many_checkpoints_as_were_asked_for) {
                   return s.metadata["source"] == value("input");
                 })));
   BOOST_TEST(inputs.size() > 1u);
+  auto one = t.history({.filter = value::map().with("step", 1)});
+  BOOST_TEST(one.size() == t.history({.filter = value::map().with("step", 1.0)}).size());
+  BOOST_TEST(one.size() >= 1u);
+  BOOST_TEST(t.history({.filter = value::map().with("step", 1.5)}).empty());
+  auto refused = read_history(t.plan, *t.store, t.config, {.filter = value(1)});
+  BOOST_TEST((refused.error().code() == errc::invalid_config));
 }
 
 BOOST_AUTO_TEST_CASE(a_thread_without_checkpoints_shows_an_empty_state) {

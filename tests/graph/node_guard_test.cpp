@@ -6,7 +6,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include <atomic>
+#include <limits>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace troupe {
@@ -94,6 +96,8 @@ BOOST_AUTO_TEST_CASE(an_open_breaker_fails_the_tasks_of_all_runs_without_their_b
   BOOST_TEST((refused.error().code() == errc::overloaded));
   BOOST_TEST(refused.error().type() == "CircuitOpenError");
   BOOST_TEST(refused.error().message().find("node `call`") == 0U);
+  BOOST_TEST(refused.error().message().find(", the last one with: oh") != std::string::npos,
+             refused.error().message());
   BOOST_TEST(ran == 2);
 }
 
@@ -130,6 +134,47 @@ BOOST_AUTO_TEST_CASE(a_policy_that_can_t_be_kept_is_refused) {
                         [](const error& e) { return e.code() == errc::invalid_graph; });
   BOOST_CHECK_EXCEPTION(fragile(broken, ran, {.circuit_breaker = {.failures = 1, .open_for = 0ns}}),
                         error, [](const error& e) { return e.code() == errc::invalid_graph; });
+}
+
+// What compiling a node with these options is refused for.
+std::string refusal_of(node_options options) {
+  bool broken = false;
+  std::atomic<int> ran{0};
+  try {
+    fragile(broken, ran, std::move(options));
+  } catch (const error& e) {
+    return e.code() == errc::invalid_graph ? e.message() : "another code: " + e.message();
+  }
+  return "nothing was refused";
+}
+
+BOOST_AUTO_TEST_CASE(a_policy_takes_no_negative_time) {
+  const retry_policy shrinking{.backoff_factor = std::numeric_limits<double>::quiet_NaN()};
+  BOOST_TEST(refusal_of({.timeout = -20ms})
+             == "node `call`: timeout.run_timeout must not be negative; 0 is no bound");
+  BOOST_TEST(refusal_of({.timeout = {0ns, -1ns}})
+             == "node `call`: timeout.idle_timeout must not be negative; 0 is no bound");
+  BOOST_TEST(refusal_of({.retry_policy = {.initial_interval = -1s}})
+             == "node `call`: retry_policy.initial_interval must not be negative");
+  BOOST_TEST(refusal_of({.retry_policy = {.otherwise = {{.max_interval = -1s}}}})
+             == "node `call`: retry_policy.max_interval must not be negative");
+  BOOST_TEST(refusal_of({.retry_policy = shrinking})
+             == "node `call`: retry_policy.backoff_factor must be a number of at least 0");
+  BOOST_TEST(refusal_of({.cache_policy = {.ttl = -1s}})
+             == "node `call`: cache_policy.ttl must not be negative");
+  BOOST_TEST(refusal_of({.cache_policy = {.ttl = 0s}}) == "nothing was refused");
+}
+
+BOOST_AUTO_TEST_CASE(defaults_tasks_and_workflows_take_no_negative_time) {
+  auto has_code = [](const error& e) { return e.code() == errc::invalid_graph; };
+  state_graph<> g{{{"log", append}}};
+  g.add_node("a", [](const state_view&) -> state_update { return {}; });
+  g.add_edge(START, "a");
+  g.set_node_defaults({.timeout = -1s});
+  BOOST_TEST((g.try_compile().error().code() == errc::invalid_graph));
+  auto same = [](std::int64_t n) { return n; };
+  BOOST_CHECK_EXCEPTION(task("t", same, {.timeout = -1s}), error, has_code);
+  BOOST_CHECK_EXCEPTION(entrypoint("e", same, {.timeout = -1s}), error, has_code);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -193,6 +193,13 @@ class BadInput(CliTest):
             with self.subTest(arguments):
                 self.refused(self.troupe(*arguments), USAGE, "--help")
 
+    def test_a_count_is_at_least_one(self):
+        for command in ["history", "resume", "chat"]:
+            flag = "--limit" if command == "history" else "--recursion-limit"
+            with self.subTest(command):
+                told = self.troupe(command, "hello", "--thread", "t", flag, "0")
+                self.refused(told, USAGE, "a number from 1 to 999999999 is expected: 0")
+
     def test_json_that_is_none(self):
         for text in ["{", "", "{'a': 1}", "[1,]", "nul", '{"a":1} x', '"\\ud800']:
             with self.subTest(text):

@@ -58,6 +58,7 @@ int troupe_main(int argc, char** argv, cli::chosen_command& chosen) {
   cli::add_new(app, chosen);
   cli::add_worker(app, chosen);
   cli::add_cluster(app, chosen);
+  app.name("troupe");
   if (argc < 2) {
     std::cerr << app.help();
     return cli::exit_usage;

@@ -5,6 +5,7 @@
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/home_flags.hpp"
 #include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/number_checks.hpp"
 #include "tools/troupe/run_plan.hpp"
 #include "tools/troupe/stop_signals.hpp"
 
@@ -122,7 +123,7 @@ void add_resume(CLI::App& app, chosen_command& chosen) {
     ->add_option("--recursion-limit", o->recursion_limit,
                  "Most super-steps of a run; default: the limit of the graph")
     ->type_name("N")
-    ->check(CLI::PositiveNumber);
+    ->check(positive_number);
   o->home = add_home_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->footer(exit_codes_help);

@@ -2,6 +2,7 @@
 #include "tools/troupe/run_flags.hpp"
 
 #include "graph/graph_plan.hpp"
+#include "tools/troupe/number_checks.hpp"
 #include "tools/troupe/parts.hpp"
 #include "tools/troupe/terminal.hpp"
 
@@ -108,15 +109,6 @@ bool is_of_type(const value& schema, const value& v) {
 std::string known_mode(const std::string& name) {
   auto mode = parse_stream_mode(name);
   return mode ? "" : mode.error().message();
-}
-
-// No bound that is shown is 300 digits long.
-std::string positive_number(const std::string& text) {
-  bool digits = !text.empty() && text.size() <= 9
-                && text.find_first_not_of("0123456789") == std::string::npos;
-  return digits && text.find_first_not_of('0') != std::string::npos
-           ? ""
-           : "a number from 1 to 999999999 is expected: " + one_line(text);
 }
 
 std::string stream_modes_text() {

@@ -2,6 +2,7 @@
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/number_checks.hpp"
 #include "tools/troupe/terminal.hpp"
 
 #include <CLI/CLI.hpp>
@@ -138,7 +139,7 @@ void add_history(CLI::App& app, chosen_command& chosen) {
   auto o = add_options(*command, chosen);
   command->add_option("--limit", o->limit, "Most checkpoints to list")
     ->type_name("N")
-    ->check(CLI::PositiveNumber);
+    ->check(positive_number);
   command->callback(
     [&chosen, o] { chosen.run = [&chosen, o] { return show_history(*o, chosen.json); }; });
 }

@@ -2,6 +2,7 @@
 #include "persistence/record/timestamp_text.hpp"
 #include "tools/troupe/commands.hpp"
 #include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/number_checks.hpp"
 #include "tools/troupe/terminal.hpp"
 
 #include <troupe/data_dir.hpp>
@@ -193,7 +194,7 @@ void add_prune(CLI::App& store, chosen_command& chosen) {
     ->add_option("--keep-latest", flags->keep.keep_latest,
                  "Keep so many of the newest of each graph and subgraph")
     ->capture_default_str()
-    ->check(CLI::PositiveNumber);
+    ->check(positive_number);
   command->add_option("--keep-every", flags->keep.keep_every,
                       "Keep those whose step is a multiple of it, too");
   command->add_flag("--keep-forks", flags->keep.keep_forks,

@@ -266,9 +266,10 @@ BOOST_AUTO_TEST_CASE(every_parameter_of_every_path_may_be_wrong) {
 
 BOOST_AUTO_TEST_CASE(paths_are_never_normalised) {
   served_rooms server;
-  for (const char* path : {"//ok", "/ok//", "/./ok", "/x/../ok", "/%2e/ok", "/x/%2e%2e/ok",
-                           "/threads//search", "/ok%00", "/ok%2F", "/..%2fok", "/%c0%af", "/OK",
-                           "http://here/ok", "*", "/threads/%2e%2e/assistants"}) {
+  for (const char* path :
+       {"//ok", "/ok//", "/./ok", "/x/../ok", "/%2e/ok", "/x/%2e%2e/ok", "/threads//search",
+        "/ok%00", "/ok%2F", "/..%2fok", "/%c0%af", "/OK", "http://here//ok", "http://here/x/../ok",
+        "*", "/threads/%2e%2e/assistants"}) {
     auto asked = text_for(server, "GET", path, "");
     auto heard = ask_briefly(server.edge->port(), asked);
     BOOST_TEST((heard.status == 404 || heard.status == 405 || heard.status == 422),

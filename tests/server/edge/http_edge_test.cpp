@@ -137,6 +137,14 @@ BOOST_AUTO_TEST_CASE(a_request_reaches_its_handler_with_all_it_has) {
              answer);
 }
 
+BOOST_AUTO_TEST_CASE(a_target_in_absolute_form_is_served) {
+  edge_server server;
+  auto answer = server.ask(request("POST", "http://other:1/things/a?limit=7", "", "{}"));
+  BOOST_TEST(answer.starts_with("HTTP/1.1 200 OK\r\n"), answer);
+  BOOST_TEST(has(answer, R"("id":"a","limit":7)"), answer);
+  BOOST_TEST(server.ask(request("GET", "http://other")).starts_with("HTTP/1.1 404 "));
+}
+
 struct answer_case {
   const char* name;
   std::string asked;

@@ -55,6 +55,20 @@ BOOST_AUTO_TEST_CASE(a_number_is_within_its_bounds) {
     BOOST_CHECK_THROW(query_parameters{bad}.number("n", 7, 1, 1000), refusal);
 }
 
+BOOST_AUTO_TEST_CASE(an_absolute_target_has_a_host_and_a_path) {
+  auto read = [](std::string_view target) {
+    auto parts = read_absolute(target);
+    return parts ? parts->host + ' ' + parts->path : "none";
+  };
+  BOOST_TEST(read("http://a:80/ok?x=http://b/") == "a:80 /ok?x=http://b/");
+  BOOST_TEST(read("HTTPS://a") == "a /");
+  BOOST_TEST(read("http://a?x=1") == "a /?x=1");
+  BOOST_TEST(read("http:///ok") == " /ok");
+  for (const char* other :
+       {"/ok", "/http://a/ok", "http:/a", "http", "ftp://a/ok", "a:80", "*", ""})
+    BOOST_TEST(read(other) == "none", other);
+}
+
 BOOST_AUTO_TEST_CASE(percent_decoding_takes_hex_digits_alone) {
   BOOST_TEST(percent_decoded("a%2Fb%c3%A9+").value() == "a/b\xc3\xa9+");
   for (const char* bad : {"%", "%1", "%g0", "%0g", "a%"})

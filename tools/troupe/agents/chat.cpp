@@ -9,6 +9,7 @@
 #include "tools/troupe/failure.hpp"
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/home_flags.hpp"
+#include "tools/troupe/number_checks.hpp"
 #include "tools/troupe/run_output.hpp"
 #include "tools/troupe/run_plan.hpp"
 #include "tools/troupe/stop_signals.hpp"
@@ -410,12 +411,12 @@ void define_chat(CLI::App* command, chosen_command& chosen) {
     ->type_name("PROVIDER:MODEL");
   command->add_option("--max-tokens", o->max_tokens, "Most tokens of one answer of that model")
     ->type_name("N")
-    ->check(CLI::PositiveNumber);
+    ->check(positive_number);
   command
     ->add_option("--model-attempts", o->attempts,
                  "Most attempts of one call of that model, with the first; default: 3")
     ->type_name("N")
-    ->check(CLI::PositiveNumber);
+    ->check(positive_number);
   command
     ->add_option(
       "--model-seconds", o->model_seconds,
@@ -434,7 +435,7 @@ void define_chat(CLI::App* command, chosen_command& chosen) {
     ->add_option("--recursion-limit", o->recursion_limit,
                  "Most super-steps of a turn; default: the limit of the graph")
     ->type_name("N")
-    ->check(CLI::PositiveNumber);
+    ->check(positive_number);
   o->home = add_home_flags(*command);
   command->add_flag("--json", chosen.json, "Print one JSON object a line");
   command->footer(

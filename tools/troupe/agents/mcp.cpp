@@ -4,6 +4,7 @@
 #include "tools/troupe/exit_codes.hpp"
 #include "tools/troupe/graph_catalog.hpp"
 #include "tools/troupe/json_lines.hpp"
+#include "tools/troupe/number_checks.hpp"
 #include "tools/troupe/parts.hpp"
 #include "tools/troupe/stop_signals.hpp"
 
@@ -132,7 +133,7 @@ void define_mcp(CLI::App* command, chosen_command& chosen) {
     ->add_option("--recursion-limit", o->recursion_limit,
                  "Most super-steps of a call; default: the limit of the graph")
     ->type_name("N")
-    ->check(CLI::PositiveNumber);
+    ->check(positive_number);
   command->add_option("--call-timeout", o->call_timeout, "How long a call may take")
     ->type_name("SECONDS")
     ->check(CLI::Range(0.001, 1e6))
