@@ -100,9 +100,9 @@ std::optional<std::string> find_unusable(const retry_policy& retry, const timeou
   if (!(retry.backoff_factor >= 0)) // also when it is not a number
     return "retry_policy.backoff_factor must be a number of at least 0";
   if (timeout.run_timeout.count() < 0)
-    return "timeout.run_timeout must not be negative; 0 is no bound";
+    return "timeout.run_timeout must not be negative; 0 stands for unbounded";
   if (timeout.idle_timeout.count() < 0)
-    return "timeout.idle_timeout must not be negative; 0 is no bound";
+    return "timeout.idle_timeout must not be negative; 0 stands for unbounded";
   if (cache.ttl && cache.ttl->count() < 0)
     return "cache_policy.ttl must not be negative";
   for (const auto& other : retry.otherwise)

@@ -41,7 +41,7 @@ private:
 /// parts.
 struct absolute_target {
   std::string host; ///< with its port; it counts instead of the header
-  std::string path; ///< with its query; `/` when there is none
+  std::string path; ///< with its query; `/` when it is missing
 };
 
 /// Reads a target in absolute form; nullopt for one in another form.

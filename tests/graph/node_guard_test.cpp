@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_policy_that_can_t_be_kept_is_refused) {
                         error, [](const error& e) { return e.code() == errc::invalid_graph; });
 }
 
-// What compiling a node with these options is refused for.
+// The message of the refusal to compile a node with these options.
 std::string refusal_of(node_options options) {
   bool broken = false;
   std::atomic<int> ran{0};
@@ -151,9 +151,9 @@ std::string refusal_of(node_options options) {
 BOOST_AUTO_TEST_CASE(a_policy_takes_no_negative_time) {
   const retry_policy shrinking{.backoff_factor = std::numeric_limits<double>::quiet_NaN()};
   BOOST_TEST(refusal_of({.timeout = -20ms})
-             == "node `call`: timeout.run_timeout must not be negative; 0 is no bound");
+             == "node `call`: timeout.run_timeout must not be negative; 0 stands for unbounded");
   BOOST_TEST(refusal_of({.timeout = {0ns, -1ns}})
-             == "node `call`: timeout.idle_timeout must not be negative; 0 is no bound");
+             == "node `call`: timeout.idle_timeout must not be negative; 0 stands for unbounded");
   BOOST_TEST(refusal_of({.retry_policy = {.initial_interval = -1s}})
              == "node `call`: retry_policy.initial_interval must not be negative");
   BOOST_TEST(refusal_of({.retry_policy = {.otherwise = {{.max_interval = -1s}}}})
