@@ -54,7 +54,7 @@ public:
   std::optional<std::chrono::nanoseconds> refuses(guard_time now);
   /// An attempt ended. Shape: `failure`: null when it succeeded.
   void ended(const error* failure, guard_time now);
-  /// What the last failed attempt failed with; empty before. Kept only for a circuit breaker.
+  /// The message of the last failed attempt; empty before one. Kept for a circuit breaker alone.
   std::string last_failure();
 
 private:
