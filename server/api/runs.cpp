@@ -14,6 +14,10 @@ namespace troupe::server {
 
 namespace {
 
+// Those that a client may select, as in the recorded server.
+constexpr std::array<std::string_view, 10> run_members{
+  "run_id", "thread_id", "assistant_id", "created_at",         "updated_at",
+  "status", "metadata",  "kwargs",       "multitask_strategy", "langsmith_session_name"};
 constexpr std::array<std::string_view, 3> cancel_statuses{"pending", "running", "all"};
 
 // A request for a run: of the body, with its assistant.
@@ -125,6 +129,9 @@ http_whole list_runs(const rooms& with, const api_call& call) {
   if (auto status = call.query.text("status"))
     query.equal.emplace_back("status", *status);
   auto select = call.query.list("select");
+  for (const auto& one : select)
+    if (std::ranges::find(run_members, one) == run_members.end())
+      throw refusal{422, "select: " + to_json(one) + " is not a member of a run"};
   std::vector<value> out;
   for (const auto& one : with.documents->search(query).value().documents)
     out.push_back(selected(public_form(one.body), select));

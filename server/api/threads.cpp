@@ -170,7 +170,9 @@ http_whole delete_thread(const rooms& with, const api_call& call) {
 }
 
 document_query thread_query(const checked_body& body) {
-  document_query out{.kind = document_kind::thread, .ids = body.texts("ids")};
+  document_query out{.kind = document_kind::thread};
+  for (const auto& id : body.texts("ids"))
+    out.ids.push_back(checked_id(id, "thread"));
   if (auto status = body.one_of("status", thread_statuses))
     out.equal.emplace_back("status", *status);
   if (auto metadata = body.map("metadata"); !metadata.empty())

@@ -58,8 +58,11 @@ value checked_breakpoints(const checked_body& body, std::string_view name) {
   const auto& given = body[name];
   if (given.is_null())
     return {};
-  if (given.is_string())
+  if (given == value("*"))
     return value::list({given});
+  if (given.is_string())
+    throw refusal{422,
+                  std::string{name} + ": " + to_json(given) + " is not `*` or a list of nodes"};
   body.texts(name);
   return given;
 }

@@ -176,6 +176,26 @@ BOOST_AUTO_TEST_CASE(members_of_the_wrong_kind_are_refused) {
   BOOST_TEST(server.ask("DELETE", "/store/items").status == 422);
 }
 
+BOOST_AUTO_TEST_CASE(a_search_by_ids_takes_uuids_alone) {
+  auto found = [&](const char* id) {
+    return server.post("/threads/search", value::map({{"ids", value::list({id})}}));
+  };
+  const std::string id = "6beb4c90-60ab-4cdf-93ab-07163ad8d63b";
+  server.post("/threads", value::map().with("thread_id", id));
+  BOOST_TEST(found("6BEB4C9060AB4CDF93AB07163AD8D63B").json().size() == 1u);
+  BOOST_TEST(found("x").status == 422);
+  BOOST_TEST(server.post("/threads/count", value::map({{"ids", value::list({"x"})}})).status
+             == 422);
+}
+
+BOOST_AUTO_TEST_CASE(members_of_runs_are_selected_by_their_names) {
+  auto path = "/threads/" + make_thread() + "/runs";
+  server.post(path + "/wait", value::map({{"assistant_id", "plain"}, {"input", value::map()}}));
+  auto one = server.ask("GET", path + "?select=status").json();
+  BOOST_TEST(to_json(one) == R"([{"status":"success"}])");
+  BOOST_TEST(server.ask("GET", path + "?select=foo").status == 422);
+}
+
 BOOST_AUTO_TEST_CASE(an_answer_needs_a_thread) {
   auto answer =
     value::map({{"assistant_id", "chat"}, {"command", value::map({{"resume", "yes"}})}});

@@ -36,6 +36,7 @@ const std::vector<refused_request> refused_requests{
   {R"({"assistant_id": "a", "after_seconds": -1})", 422, "after_seconds: -1"},
   {R"({"assistant_id": "a", "after_seconds": 1e300})", 422, "after_seconds"},
   {R"({"assistant_id": "a", "interrupt_before": [1]})", 422, "interrupt_before"},
+  {R"({"assistant_id": "a", "interrupt_after": "node"})", 422, "interrupt_after"},
   {R"({"assistant_id": "a", "command": []})", 422, "command"},
   {R"({"assistant_id": "a", "command": {"update": 5}})", 422, "command: update"},
   {R"({"assistant_id": "a", "command": {"update": "x"}})", 422, "command: update"},
