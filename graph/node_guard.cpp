@@ -59,7 +59,7 @@ void node_guard::ended(const error* failure, guard_time now) {
   std::lock_guard lock{mutex_};
   breaker_.ended(breaker_policy_, failure != nullptr, now);
   if (failure)
-    last_failure_ = failure->message();
+    last_failure_ = reference_name(*failure);
 }
 
 std::string node_guard::last_failure() {

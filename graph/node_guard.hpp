@@ -54,7 +54,8 @@ public:
   std::optional<std::chrono::nanoseconds> refuses(guard_time now);
   /// An attempt ended. Shape: `failure`: null when it succeeded.
   void ended(const error* failure, guard_time now);
-  /// The message of the last failed attempt; empty before one. Kept for a circuit breaker alone.
+  /// The class of the last failed attempt's error; empty before one. Kept for a circuit breaker
+  /// alone, and without the message: that may hold what another run's caller must not see.
   std::string last_failure();
 
 private:

@@ -45,7 +45,7 @@ std::optional<nanoseconds> retry_delay(const retry_policy& policy, std::uint32_t
 error breaker_error(const std::string& node, nanoseconds open_for, const std::string& because) {
   return {errc::overloaded,
           "node `" + node + "`: its circuit breaker is open for another " + seconds(open_for)
-            + ", because its attempts failed, the last one with: " + because,
+            + ", because its attempts failed, the last one with " + because,
           "CircuitOpenError"};
 }
 

@@ -16,7 +16,7 @@ std::optional<std::chrono::nanoseconds> retry_delay(const retry_policy& policy,
                                                     double random);
 
 /// The failure of a task whose node's circuit breaker is open for this time.
-/// Shape:  `because`: what the node's last attempt failed with.
+/// Shape:  `because`: the class of the error that the node's last attempt failed with.
 error breaker_error(const std::string& node, std::chrono::nanoseconds open_for,
                     const std::string& because);
 

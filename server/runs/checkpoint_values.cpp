@@ -6,13 +6,9 @@
 
 namespace troupe::server {
 
-bool has_unfinished_step(const state_snapshot& newest) {
-  return std::ranges::any_of(newest.tasks,
-                             [](const task_snapshot& task) { return task.result.has_value(); });
-}
-
 result<value> checkpoint_values(const app<>& graph, const state_snapshot& newest) {
-  if (!has_unfinished_step(newest))
+  auto has_ended = [](const task_snapshot& task) { return task.result.has_value(); };
+  if (std::ranges::none_of(newest.tasks, has_ended))
     return wire_form(newest.values);
   auto alone = graph.try_get_state({.thread_id = newest.config.thread_id,
                                     .checkpoint_id = newest.config.checkpoint_id,

@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 constexpr circuit_breaker_policy two_failures{.failures = 2, .open_for = 10s};
 const guard_time start{1000s};
 
+constexpr const char* secret = "of the first caller";
+
 /// A graph of one node that fails while `broken` is set.
 compiled_graph fragile(bool& broken, std::atomic<int>& ran, node_options options) {
   state_graph<> g{{{"log", append}}};
@@ -27,7 +29,7 @@ compiled_graph fragile(bool& broken, std::atomic<int>& ran, node_options options
     [&](const state_view&) -> state_update {
       ++ran;
       if (broken)
-        throw std::runtime_error{"oh"};
+        throw std::runtime_error{secret};
       return state_update{{"log", value::list({"call"})}};
     },
     std::move(options));
@@ -96,9 +98,9 @@ BOOST_AUTO_TEST_CASE(an_open_breaker_fails_the_tasks_of_all_runs_without_their_b
   BOOST_TEST((refused.error().code() == errc::overloaded));
   BOOST_TEST(refused.error().type() == "CircuitOpenError");
   BOOST_TEST(refused.error().message().find("node `call`") == 0U);
-  auto at = refused.error().message().find(", the last one with: ");
+  auto at = refused.error().message().find(", the last one with std::runtime_error");
   BOOST_REQUIRE(at != std::string::npos);
-  BOOST_TEST(refused.error().message().find("std::runtime_error: oh", at) != std::string::npos);
+  BOOST_TEST(refused.error().message().find(secret, at) == std::string::npos); // of another run
   BOOST_TEST(ran == 2);
 }
 
