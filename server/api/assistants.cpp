@@ -70,10 +70,12 @@ void take_settings(assistant_record& into, const checked_body& body) {
   into.config = config;
 }
 
-document_query assistant_query(const checked_body& body) {
+document_query assistant_query(const rooms& with, const checked_body& body) {
   document_query out{.kind = document_kind::assistant};
-  if (auto graph = body.text("graph_id"))
+  if (auto graph = body.text("graph_id")) {
+    check_graph(with, *graph);
     out.equal.emplace_back("graph_id", *graph);
+  }
   if (auto name = body.text("name"))
     out.like = std::pair{std::string{"name"}, *name};
   if (auto metadata = body.map("metadata"); !metadata.empty())
@@ -83,7 +85,7 @@ document_query assistant_query(const checked_body& body) {
 
 http_whole search_assistants(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
-  auto query = assistant_query(body);
+  auto query = assistant_query(with, body);
   read_page(body, assistant_sorts, query);
   auto select = body.some_of("select", assistant_members);
   auto page = with.documents->search(query).value();
@@ -94,7 +96,7 @@ http_whole search_assistants(const rooms& with, const api_call& call) {
 }
 
 http_whole count_assistants(const rooms& with, const api_call& call) {
-  auto query = assistant_query(checked_body{json_body(call.request)});
+  auto query = assistant_query(with, checked_body{json_body(call.request)});
   query.limit = 0;
   return json_answer(with.documents->search(query).value().total);
 }
@@ -203,9 +205,8 @@ http_whole list_versions(const rooms& with, const api_call& call) {
   document_query query{.kind = document_kind::assistant_version,
                        .id_prefix = known->assistant_id + '/',
                        .descending = true,
-                       .offset =
-                         static_cast<std::size_t>(body.number("offset", 0, 0, 1'000'000'000)),
-                       .limit = static_cast<std::size_t>(body.number("limit", 10, 1, 1000))};
+                       .offset = offset_in(body),
+                       .limit = limit_in(body)};
   if (auto metadata = body.map("metadata"); !metadata.empty())
     query.contains = value::map({{"metadata", metadata}});
   std::vector<value> out;
@@ -216,8 +217,9 @@ http_whole list_versions(const rooms& with, const api_call& call) {
 
 http_whole set_latest(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
-  auto version = body.has("version") ? body.number("version", 0, 0, 1'000'000'000)
-                                     : call.query.number("version", 0, 0, 1'000'000'000);
+  auto version = body.has("version")
+                   ? body.number("version", 0, 0, limits::server_version_max)
+                   : call.query.number("version", 0, 0, limits::server_version_max);
   auto known = find_assistant(with, call.parameters[0]);
   if (!known)
     throw no_assistant(call.parameters[0]);
@@ -248,7 +250,7 @@ http_whole draw_graph(const rooms& with, const api_call& call) {
   auto xray = call.query.text("xray").value_or("false");
   std::size_t levels = 0;
   if (!xray.empty() && xray.find_first_not_of("0123456789") == xray.npos)
-    levels = static_cast<std::size_t>(call.query.number("xray", 0, 0, 1000));
+    levels = static_cast<std::size_t>(call.query.number("xray", 0, 0, limits::server_xray_max));
   else if (call.query.flag("xray", false))
     levels = limits::graph_depth_max; // true: all of them
   return json_answer(graph_form(graph_of_assistant(with, call).graph(), levels));

@@ -76,8 +76,8 @@ value thread_form(const rooms& with, const thread_record& thread, bool with_ttl)
 void read_page(const checked_body& body, std::span<const std::string_view> sorts,
                document_query& into) {
   constexpr std::array<std::string_view, 2> orders{"asc", "desc"};
-  into.limit = static_cast<std::size_t>(body.number("limit", 10, 1, 1000));
-  into.offset = static_cast<std::size_t>(body.number("offset", 0, 0, 1'000'000'000));
+  into.limit = limit_in(body);
+  into.offset = offset_in(body);
   into.order_by = body.one_of("sort_by", sorts).value_or(std::string{sorts.front()});
   into.descending = body.one_of("sort_order", orders).value_or("desc") == "desc";
 }

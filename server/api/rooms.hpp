@@ -10,8 +10,11 @@
 #include "server/runs/run_service.hpp"
 
 #include <troupe/server.hpp>
+#include <troupe/server/limits.hpp>
 #include <troupe/store.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -82,6 +85,17 @@ value thread_form(const rooms& with, const thread_record& thread, bool with_ttl 
 
 // ---- lists
 
+/// How many entries an answer has at most: `limit` of a body or a query.
+/// Errors: throws refusal{422} when it is not from 1 to limits::server_page_max.
+template <class Members>
+std::size_t limit_in(const Members& asked, std::int64_t otherwise = limits::server_page_default) {
+  return static_cast<std::size_t>(asked.number("limit", otherwise, 1, limits::server_page_max));
+}
+/// How many entries are left out before the first: `offset` of a body or a query.
+/// Errors: throws refusal{422} when it is not from 0 to limits::server_offset_max.
+template <class Members> std::size_t offset_in(const Members& asked) {
+  return static_cast<std::size_t>(asked.number("offset", 0, 0, limits::server_offset_max));
+}
 /// offset and limit of a body, and the order. Shape: `sorts`: what sort_by may be; the first is the
 /// default.
 void read_page(const checked_body& body, std::span<const std::string_view> sorts,

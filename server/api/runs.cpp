@@ -123,9 +123,8 @@ http_whole list_runs(const rooms& with, const api_call& call) {
                        .id_prefix = thread.thread_id + '/',
                        .order_by = "created_at",
                        .descending = true,
-                       .offset =
-                         static_cast<std::size_t>(call.query.number("offset", 0, 0, 1'000'000'000)),
-                       .limit = static_cast<std::size_t>(call.query.number("limit", 10, 1, 1000))};
+                       .offset = offset_in(call.query),
+                       .limit = limit_in(call.query)};
   if (auto status = call.query.text("status"))
     query.equal.emplace_back("status", *status);
   auto select = call.query.list("select");

@@ -101,8 +101,8 @@ http_whole search_items(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
   store_query query{.prefix = body.texts("namespace_prefix"),
                     .filter = body.map("filter"),
-                    .limit = static_cast<std::size_t>(body.number("limit", 10, 1, 1000)),
-                    .offset = static_cast<std::size_t>(body.number("offset", 0, 0, 1'000'000'000)),
+                    .limit = limit_in(body),
+                    .offset = offset_in(body),
                     .query = body.text("query").value_or("")};
   if (body.has("refresh_ttl"))
     query.refresh_ttl = body.flag("refresh_ttl", true);
@@ -116,11 +116,11 @@ http_whole list_namespaces(const rooms& with, const api_call& call) {
   checked_body body{json_body(call.request)};
   namespace_query query{.prefix = body.texts("prefix"),
                         .suffix = body.texts("suffix"),
-                        .limit = static_cast<std::size_t>(body.number("limit", 100, 1, 1000)),
-                        .offset =
-                          static_cast<std::size_t>(body.number("offset", 0, 0, 1'000'000'000))};
+                        .limit = limit_in(body, limits::server_namespaces_default),
+                        .offset = offset_in(body)};
   if (body.has("max_depth"))
-    query.max_depth = static_cast<std::size_t>(body.number("max_depth", 1, 1, 1000));
+    query.max_depth =
+      static_cast<std::size_t>(body.number("max_depth", 1, 1, limits::server_namespace_depth_max));
   std::vector<value> out;
   for (const auto& space : store_of(with).list_namespaces(query).value())
     out.push_back(value::list({space.begin(), space.end()}));

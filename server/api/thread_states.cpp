@@ -166,19 +166,16 @@ http_whole history_of(const rooms& with, const thread_record& thread, const run_
 http_whole post_history(const rooms& with, const api_call& call) {
   auto thread = thread_at(with, call.parameters[0]).thread;
   checked_body body{json_body(call.request)};
-  return history_of(with, thread, place_of(thread, body),
-                    {.filter = body.map("metadata"),
-                     .before = before_of(body["before"]),
-                     .limit = static_cast<std::size_t>(body.number("limit", 10, 1, 1000))},
-                    body.texts("select"));
+  return history_of(
+    with, thread, place_of(thread, body),
+    {.filter = body.map("metadata"), .before = before_of(body["before"]), .limit = limit_in(body)},
+    body.texts("select"));
 }
 
 http_whole get_history(const rooms& with, const api_call& call) {
   auto thread = thread_at(with, call.parameters[0]).thread;
   return history_of(with, thread, {.thread_id = thread.thread_id},
-                    {.before = call.query.text("before"),
-                     .limit = static_cast<std::size_t>(call.query.number("limit", 10, 1, 1000))},
-                    {});
+                    {.before = call.query.text("before"), .limit = limit_in(call.query)}, {});
 }
 
 } // namespace

@@ -121,7 +121,8 @@ run_outcome run_service::recent_outcome(const std::string& thread_id,
   throw refusal{404, "Run " + run_id + " not found"};
 }
 
-// As clients read it later: the newest values of the thread, and the questions while they wait.
+// As clients read it later: the newest values of the thread and the questions that wait there, which
+// may be of a later run.
 run_outcome run_service::outcome_of(const run_record& run, bool has_just_ended) const {
   run_outcome out{.run = run};
   auto with = graphs_.find(run.graph_id);
@@ -131,9 +132,8 @@ run_outcome run_service::outcome_of(const run_record& run, bool has_just_ended) 
     out.output = run.output;
   } else if (with && (run.attempt > 0 || !has_just_ended)) {
     auto state = with->get_state({.thread_id = run.thread_id});
-    out.values = out.output = checkpoint_values(*with, state).value();
-    if (state.metadata["run_id"] == value(run.run_id))
-      out.output = output_form(out.values, state.interrupts);
+    out.values = checkpoint_values(*with, state).value();
+    out.output = output_form(out.values, state.interrupts);
   }
   return out;
 }

@@ -64,12 +64,16 @@ inline compiled_graph narrow_graph() {
   return g.compile({.name = "narrow"});
 }
 
-// A question, and a node beside it that writes. The output schema has `shown` alone.
+// A question, one more after the answer `maybe`, and a node beside it that writes. The output
+// schema has `shown` alone.
 inline compiled_graph asking_graph() {
   state_graph<> g{{{"shown", sum}, {"hidden", last_value}}};
   g.output_schema({{"shown", sum}});
   g.add_node("ask", [](const state_view&, context& ctx) {
-    return state_update{{"hidden", ctx.interrupt("sure?")}};
+    auto answer = ctx.interrupt("sure?");
+    if (answer == value("maybe"))
+      answer = ctx.interrupt("really?");
+    return state_update{{"hidden", answer}};
   });
   g.add_node("write", [] { return state_update{{"shown", 1}}; });
   g.add_edge(START, "ask");

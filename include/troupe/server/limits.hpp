@@ -72,6 +72,15 @@ inline constexpr std::size_t server_request_id_bytes_max = 128;  // a longer one
 inline constexpr std::size_t server_rated_callers_max = 100'000; // with a bucket; the oldest go
 inline constexpr std::size_t server_echo_bytes_max = 200;    // of a value in an error; it is cut
 inline constexpr std::size_t server_detail_bytes_max = 4096; // of an error's text; it is cut
+// Lists and searches. Entries of an answer where the request does not say how many, and at most; an
+// offset in them. 422 above.
+inline constexpr std::int64_t server_page_default = 10;
+inline constexpr std::int64_t server_namespaces_default = 100; // of a list of namespaces
+inline constexpr std::int64_t server_page_max = 1000;
+inline constexpr std::int64_t server_offset_max = 1'000'000'000;
+inline constexpr std::int64_t server_version_max = 1'000'000'000; // of an assistant; 422
+inline constexpr std::int64_t server_xray_max = 1000;             // levels of a drawn graph; 422
+inline constexpr std::int64_t server_namespace_depth_max = 1000;  // that a list is cut to; 422
 // Documents. Beyond these two, a change is refused with invalid_value.
 inline constexpr std::size_t document_id_bytes_max = 200;
 inline constexpr std::size_t document_term_bytes_max = 128; // of a text that has an index

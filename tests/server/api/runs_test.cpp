@@ -79,6 +79,23 @@ BOOST_AUTO_TEST_CASE(a_run_that_asks_shows_its_checkpoint_and_the_state_what_was
   BOOST_TEST(server.ask("GET", path).json()["values"]["hidden"] == value("yes"));
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_asks_again_shows_its_question_to_those_who_join_it_later) {
+  served_rooms server;
+  auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
+  auto path = "/threads/" + thread + "/runs";
+  auto body = value::map({{"assistant_id", "ask"}, {"input", value::map({{"shown", 5}})}});
+  server.post(path + "/wait", body);
+  auto answer =
+    value::map({{"assistant_id", "ask"}, {"command", value::map({{"resume", "maybe"}})}});
+  auto output = server.post(path + "/wait", answer).json();
+  BOOST_TEST(output["__interrupt__"][0]["value"] == value("really?"));
+  auto runs = server.ask("GET", path).json();
+  BOOST_REQUIRE(runs.size() == 2u);
+  for (std::size_t i = 0; i < 2; ++i) // the thread's question, whichever run is joined
+    BOOST_TEST(server.ask("GET", path + '/' + runs[i]["run_id"].as<std::string>() + "/join").json()
+               == output);
+}
+
 BOOST_AUTO_TEST_CASE(a_history_at_a_checkpoint_is_that_checkpoint) {
   served_rooms server;
   auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
