@@ -99,15 +99,15 @@ task_snapshot show_task(const graph_plan& plan, planned_task&& task, const task_
   return out;
 }
 
-// The snapshot of a checkpoint, which loses what the snapshot shows. `step` is working memory, for
-// the next call to use again.
-result<state_snapshot> show(pending_step& step, const std::shared_ptr<const graph_plan>& plan,
-                            const std::string& checkpoint_ns, checkpoint_tuple& saved, bool live) {
+// Makes `out`, which is empty, the snapshot of a checkpoint, which loses what the snapshot shows.
+// `step` is working memory, for the next call to use again.
+result<void> show(pending_step& step, const std::shared_ptr<const graph_plan>& plan,
+                  const std::string& checkpoint_ns, checkpoint_tuple& saved, bool live,
+                  state_snapshot& out) {
   if (auto loaded = load_step(step, plan, saved); !loaded)
-    return loaded.error();
+    return loaded;
   preview_outside(step);
   bool applied = live && preview_finished(step);
-  state_snapshot out;
   out.values = read_output(step.state, whole_state(*plan));
   out.tasks.reserve(step.tasks.size());
   out.next.reserve(step.tasks.size());
@@ -124,7 +124,7 @@ result<state_snapshot> show(pending_step& step, const std::shared_ptr<const grap
   out.metadata = std::move(saved.metadata);
   out.created_at = std::move(saved.checkpoint.ts);
   out.parent_id = std::move(saved.parent_id);
-  return out;
+  return {};
 }
 
 state_snapshot empty_snapshot(const checkpoint_ref& at) {
@@ -203,7 +203,10 @@ result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& pl
   if (!saved)
     return empty_snapshot(at);
   pending_step step;
-  return show(step, plan, at.checkpoint_ns, *saved, live);
+  result<state_snapshot> out{state_snapshot{}};
+  if (auto shown = show(step, plan, at.checkpoint_ns, *saved, live, *out); !shown)
+    return shown.error();
+  return out;
 }
 
 // The graph that a node is, or the n-th graph that it declares to call.
@@ -258,10 +261,14 @@ result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& ro
     return saved.error();
   if (auto kept = check_kept(config, *saved != nullptr); !kept)
     return kept.error();
-  auto out = *saved
-               ? show(memory.step(), *plan, at.checkpoint_ns, **saved, at.checkpoint_id.empty())
-               : empty_snapshot(at);
-  if (!out || !subgraphs)
+  if (!*saved)
+    return empty_snapshot(at);
+  result<state_snapshot> out{state_snapshot{}};
+  if (auto shown = show(memory.step(), *plan, at.checkpoint_ns, **saved, at.checkpoint_id.empty(),
+                        *out);
+      !shown)
+    return shown.error();
+  if (!subgraphs)
     return out;
   for (auto& task : out->tasks) {
     if (task.subgraph_ns.empty())
@@ -283,10 +290,8 @@ static result<void> add_snapshots(pending_step& step, const std::shared_ptr<cons
                                   std::span<checkpoint_tuple> saved,
                                   std::vector<state_snapshot>& out) {
   for (auto& tuple : saved) {
-    auto shown = show(step, plan, checkpoint_ns, tuple, false);
-    if (!shown)
-      return shown.error();
-    out.push_back(std::move(*shown));
+    if (auto shown = show(step, plan, checkpoint_ns, tuple, false, out.emplace_back()); !shown)
+      return shown;
   }
   return {};
 }

@@ -146,11 +146,15 @@ void memory_chain::erase(const std::function<bool(std::string_view id)>& is_gone
 // ---- values -------------------------------------------------------------------------------------
 
 std::size_t memory_chain::value_place(const version& at, std::uint32_t channel) const noexcept {
+  constexpr std::ptrdiff_t newest = 8; // values, which are read most
   auto key = [](const kept_value& v) { return std::tie(v.at, v.channel); };
   auto wanted = std::tie(at, channel);
   if (values_.empty() || key(values_.back()) < wanted) // usually
     return values_.size();
-  auto found = std::lower_bound(values_.begin(), values_.end(), wanted,
+  auto first = values_.begin();
+  if (values_.end() - first > newest && key(*(values_.end() - newest)) < wanted)
+    first = values_.end() - newest;
+  auto found = std::lower_bound(first, values_.end(), wanted,
                                 [&key](const auto& v, const auto& w) { return key(v) < w; });
   return static_cast<std::size_t>(found - values_.begin());
 }

@@ -56,6 +56,11 @@ public:
   }
 
   std::uint64_t varint() noexcept {
+    if (!rest_.empty() && static_cast<std::uint8_t>(rest_.front()) < 0x80) { // usually
+      auto b = static_cast<std::uint8_t>(rest_.front());
+      rest_.remove_prefix(1);
+      return b;
+    }
     std::uint64_t n = 0;
     for (int shift = 0; shift < 64; shift += 7) {
       auto b = byte();
@@ -75,8 +80,10 @@ public:
 
   std::uint64_t fixed64() noexcept {
     auto bytes = take(8);
+    if (bytes.empty())
+      return 0;
     std::uint64_t n = 0;
-    for (std::size_t i = 0; i < bytes.size(); ++i)
+    for (std::size_t i = 0; i < 8; ++i) // known, so that it is one load
       n |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(bytes[i])) << (8 * i);
     return n;
   }
