@@ -360,6 +360,7 @@ result<void> run_loop::resume_thread() {
     for (auto& [id, task] : progress_.pending.tasks)
       task.questions.clear();
     put_checkpoint("fork", nullptr);
+    progress_.exit_updated = at_.updated; // of the copied checkpoint, should the run end here
   } else if (at_.moved_here) {
     put_moved();
   }
