@@ -97,8 +97,11 @@ void run_loop::open_step() {
     }
     emit_task_start(s);
   }
-  for (const auto& s : step_.slots)
-    if (s.ended && !s.failure && s.plan.node != 0)
+  const auto planned = step_.slots.size();
+  if (!progress_.pending.tasks.empty())
+    start_handlers(); // of tasks that failed in an earlier run
+  for (std::size_t i = 0; i < planned; ++i)
+    if (const auto& s = step_.slots[i]; s.ended && !s.failure && s.plan.node != 0)
       emit_cached_update(s);
   host_.step_opened(epoch_);
   if (step_.unfinished == 0)
