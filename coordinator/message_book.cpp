@@ -229,6 +229,8 @@ coro<void> message_book::take_one(context& ctx) {
 
 void message_book::take_message(const stream_part& part) {
   const auto& message = part.data[0];
+  if (!message.is(value_kind::message)) // a removal
+    return;
   const auto& from = part.data[1];
   auto id = text_of(message.payload()["id"]);
   auto task_ns = text_of(from["langgraph_checkpoint_ns"]);

@@ -44,13 +44,16 @@ value checkpoint_metadata(std::string_view source, std::int64_t step, const valu
   std::array<value, 6> members{
     "parents", parents.is_map() ? parents : value::map(), "source", source, "step", step};
   bool duplicates = false;
-  auto out = value_access::map(members, duplicates);
+  return with_extras(value_access::map(members, duplicates), config);
+}
+
+value with_extras(value metadata, const run_config& config) {
   for (const auto* extra : {&config.metadata, &config.configurable})
     for (const auto& e : extra->entries())
-      if (!out.contains(e.key())
+      if (!metadata.contains(e.key())
           && kept_in_metadata(e.key(), e.val, config.whole_metadata, extra == &config.metadata))
-        out = out.with(e.key(), without_nul(e.val));
-  return out;
+        metadata = metadata.with(e.key(), without_nul(e.val));
+  return metadata;
 }
 
 value without_extras(const value& metadata, const run_config& config) {

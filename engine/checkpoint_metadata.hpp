@@ -25,6 +25,9 @@ bool is_place_member(std::string_view key) noexcept;
 value checkpoint_metadata(std::string_view source, std::int64_t step, const value& parents,
                           const run_config& config);
 
+/// Metadata with what the config adds to those of each checkpoint.
+value with_extras(value metadata, const run_config& config);
+
 /// Such metadata without what the config added: as a run shows a checkpoint that it has made.
 /// Source: langgraph/pregel/_loop.py, PregelLoop._put_checkpoint.
 value without_extras(const value& metadata, const run_config& config);

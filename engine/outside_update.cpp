@@ -11,6 +11,7 @@
 #include "engine/stored_writes.hpp"
 #include "engine/thread_owners.hpp"
 #include "engine/update_nodes.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -183,7 +184,8 @@ private:
       return refuse("update_state: two updates of one super-step for the task " + *twice);
     repeats_ = base_.saved
                && std::ranges::any_of(base_.saved->pending_writes, [&ids](const auto& w) {
-                    return std::ranges::find(ids, w.task_id) != ids.end();
+                    return write_slot(w.channel, 0) >= 0 // not an error or a question
+                           && std::ranges::find(ids, w.task_id) != ids.end();
                   });
     std::vector<task_write_list> writes;
     for (std::size_t i = 0; i < nodes->size(); ++i) {
@@ -353,7 +355,7 @@ private:
   std::int64_t step_ = -1; // of the checkpoint that is built upon
   thread_state state_;
   delta_book deltas_;
-  bool repeats_ = false; // an update acts as a task that has stored writes
+  bool repeats_ = false; // an update acts as a task whose output is stored
   std::vector<save_request> requests_;
 };
 

@@ -140,10 +140,11 @@ void run_loop::note_deltas() {
   for (const auto& s : step_.slots)
     if (!s.call)
       deltas_.applied(at_.step, s.plan.id, step_.path_of(s), s.writes);
-  for (const auto& [id, task] : progress_.pending.tasks)
-    if (std::none_of(step_.slots.begin(), step_.slots.end(),
-                     [&id = id](const step_slot& s) { return s.plan.id == id; }))
-      deltas_.lost(task.output);
+  if (!progress_.entry.replaying) // else a fork does not have them
+    for (const auto& [id, task] : progress_.pending.tasks)
+      if (std::none_of(step_.slots.begin(), step_.slots.end(),
+                       [&id = id](const step_slot& s) { return s.plan.id == id; }))
+        deltas_.lost(task.output);
   deltas_.end_step();
 }
 
@@ -153,7 +154,7 @@ void run_loop::put_stub(std::string id) {
   checkpoint_put stub;
   stub.checkpoint.id = at_.saved_id = id;
   host_.timestamp(stub.checkpoint.ts);
-  stub.metadata = value::map({{"step", -2}});
+  stub.metadata = with_extras(value::map().with("step", -2), shared_->config);
   submit({here(std::move(id)), {}, std::move(stub)}, save_ack::accepted);
 }
 

@@ -15,6 +15,11 @@ bool is_message(const value& v) {
   return v.is(value_kind::message);
 }
 
+// A removal is shown, too: a reader who keeps the messages drops that one.
+bool is_shown(const value& v) {
+  return is_message(v) || v.is(value_kind::remove_message);
+}
+
 bool is_chunk(const value& message) {
   return message.payload()["chunk"].is_bool() && message.payload()["chunk"].as_bool();
 }
@@ -79,13 +84,13 @@ void emit(detail::task_scope& task, const value& message) {
                           message_part(task, message), 0});
 }
 
-// Calls `f` with each message at the top of a value: itself, or the elements of a list.
+// Calls `f` with each message and removal at the top of a value: itself, or the elements of a list.
 template <class F> void each_message(const value& v, F&& f) {
-  if (is_message(v))
+  if (is_shown(v))
     f(v);
   else if (v.is_list())
     for (const auto& item : v.items())
-      if (is_message(item))
+      if (is_shown(item))
         f(item);
 }
 
@@ -101,10 +106,11 @@ void mark_seen(detail::task_scope& task) {
       each_message(e.val, mark);
 }
 
-// The value with an id for each message in it. Streams all of these messages but those seen before.
+// The value with an id for each message in it. Streams all of them, and the removals, but those
+// seen before.
 value stream_from(detail::task_scope& task, const value& v) {
-  if (is_message(v)) {
-    auto message = with_message_id(v);
+  if (is_shown(v)) {
+    auto message = is_message(v) ? with_message_id(v) : v;
     if (!task.run->sink->streamed_before(std::string{message_id(message).as_string()}))
       emit(task, message);
     return message;
@@ -114,8 +120,8 @@ value stream_from(detail::task_scope& task, const value& v) {
   std::vector<value> items;
   bool any = false;
   for (const auto& item : v.items()) {
-    any |= is_message(item);
-    items.push_back(is_message(item) ? stream_from(task, item) : item);
+    any |= is_shown(item);
+    items.push_back(is_shown(item) ? stream_from(task, item) : item);
   }
   return any ? value::list(std::move(items)) : v;
 }

@@ -85,6 +85,8 @@ run_translation::events run_translation::part(const stream_part& part) {
     open_namespace(part.ns, out);
   switch (part.mode) {
     case stream_mode::messages:
+      if (part.data[0].is(value_kind::remove_message))
+        break; // the values show what is left
       messages_.try_emplace(part.ns);
       tell_messages(part.ns, out,
                     [&part](auto& messages, auto& told) { messages.take(part.data, told); });

@@ -132,7 +132,9 @@ part_frames::frames part_frames::frames_of(const stream_part& part) {
 part_frames::frames part_frames::grown_message(const stream_part& part, const std::string& ns) {
   frames out;
   const auto& message = part.data[0];
-  const auto& given = message.is(value_kind::message) ? message.payload()["id"] : message["id"];
+  const auto& given = message.is(value_kind::message)          ? message.payload()["id"]
+                      : message.is(value_kind::remove_message) ? message.payload()
+                                                               : message["id"];
   auto id = given.is_string() ? std::string{given.as_string()} : std::string{};
   auto [at, is_new] = grown_.try_emplace(id);
   if (is_new)

@@ -34,7 +34,8 @@ std::vector<std::string> shown_pieces(message_state& state) {
   return out;
 }
 
-/// One node that streams these, and one that returns a message.
+/// One node that streams these, and one that returns a message after a removal, which no reader of
+/// messages gets.
 compiled_graph talker(std::vector<value> parts) {
   state_graph<> g{{{"messages", add_messages}}};
   g.add_node("talks", [parts](const state_view&, context& ctx) {
@@ -42,7 +43,8 @@ compiled_graph talker(std::vector<value> parts) {
       ctx.stream_message(part);
   });
   g.add_node("returns", [] {
-    return state_update{{"messages", value::list({said(R"({"content": "bye", "id": "z"})")})}};
+    auto all = value::extension(value_kind::remove_message, "__remove_all__");
+    return state_update{{"messages", value::list({all, said(R"({"content": "bye", "id": "z"})")})}};
   });
   g.add_edge(START, "talks");
   g.add_edge("talks", "returns");

@@ -37,6 +37,13 @@ BOOST_AUTO_TEST_CASE(a_run_that_asked_is_interrupted_though_its_thread_went_on) 
   BOOST_TEST(run.ended(without_question).back().data["event"] == value("interrupted"));
 }
 
+BOOST_AUTO_TEST_CASE(a_removal_of_a_message_is_no_message) {
+  run_translation run{"graph"};
+  auto removal = value::extension(value_kind::remove_message, "m");
+  auto events = run.part({stream_mode::messages, {}, value::list({removal, value::map()})});
+  BOOST_TEST(events.empty());
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe::server

@@ -77,6 +77,22 @@ BOOST_AUTO_TEST_CASE(a_message_grows_with_its_calls) {
   BOOST_TEST(message["tool_calls"][0]["args"] == (value{{"a", 1}}));
 }
 
+BOOST_AUTO_TEST_CASE(a_removal_of_a_message_is_shown_in_the_form_of_clients) {
+  const stream_part removal{
+    stream_mode::messages,
+    {},
+    value::list({value::extension(value_kind::remove_message, "m"), value::map()})};
+  part_frames grown{{"messages"}, false};
+  auto frames = grown.frames_of(removal);
+  BOOST_TEST(names_of(frames) == "messages/metadata messages/complete ");
+  BOOST_TEST(from_json(frames[0].second, json_form::plain).value().contains("m"));
+  BOOST_TEST(from_json(frames[1].second, json_form::plain).value()[0]["type"] == value("remove"));
+  part_frames tuples{{"messages-tuple"}, false};
+  frames = tuples.frames_of(removal);
+  BOOST_TEST(names_of(frames) == "messages ");
+  BOOST_TEST(from_json(frames[0].second, json_form::plain).value()[0]["id"] == value("m"));
+}
+
 BOOST_AUTO_TEST_CASE(a_part_that_is_not_of_a_message_is_shown_as_it_is) {
   part_frames frames{{"messages"}, false};
   BOOST_TEST(names_of(frames.frames_of({stream_mode::messages, {}, value("changed")}))
