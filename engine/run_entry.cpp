@@ -141,6 +141,8 @@ result<void> run_loop::load(const run_request& request) {
     at_.step = (step.is_int() ? step.as_int() : -2) + 1;
     at_.source = source.is_string() ? std::string{source.as_string()} : std::string{};
     at_.updated = by_index(plan(), saved->checkpoint.updated_channels);
+    if (at_.updated && at_.updated->empty())
+      at_.updated.reset(); // unknown, as in the reference
   } else {
     reset_state(state_, shared_->plan, request.tag);
     if (!names_late())

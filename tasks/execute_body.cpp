@@ -201,7 +201,9 @@ void finish_graph(detail::task_scope& task, nested_end end) {
   mapped(task, ctx, [&]() -> node_output {
     const auto& how = result_of(task, end);
     node_output out;
-    if (!how.value().is_null())
+    if (const auto& graph = task.node->body.graph; graph && graph->single) // a workflow's result
+      detail::add_part(out, how.value());
+    else if (!how.value().is_null())
       out.parts.emplace_back(how.value().is_map() ? std::move(end.update)
                                                   : state_update{how.value()});
     return out;

@@ -38,16 +38,6 @@ assistant_record known_assistant(const rooms& with, const std::string& id) {
   throw refusal{404, "Not Found"};
 }
 
-void check_graph(const rooms& with, const std::string& graph_id) {
-  if (with.graphs.find(graph_id))
-    return;
-  auto text = "Graph '" + graph_id + "' not found. Expected one of: [";
-  std::string separator;
-  for (const auto& id : with.graphs.ids())
-    text.append(std::exchange(separator, ", ")).append("'").append(id).append("'");
-  throw refusal{404, text + ']'};
-}
-
 // Config and context of an assistant mirror each other: a context is its configurable, too. A
 // member that is empty or missing leaves what was there, but for an empty context.
 void take_settings(assistant_record& into, const checked_body& body) {
@@ -107,7 +97,8 @@ http_whole create_assistant(const rooms& with, const api_call& call) {
   assistant_record made{.assistant_id = body.id("assistant_id", "assistant").value_or(new_id(time)),
                         .graph_id = body.required_text("graph_id"),
                         .name = body.text("name").value_or("Untitled"),
-                        .description = body["description"],
+                        .description = body.has("description") ? value(*body.text("description"))
+                                                               : value{},
                         .metadata = body.map("metadata"),
                         .created_at = time_text(time),
                         .updated_at = time_text(time)};

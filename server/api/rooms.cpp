@@ -9,6 +9,7 @@
 #include <troupe/uuid.hpp>
 
 #include <array>
+#include <utility>
 
 namespace troupe::server {
 
@@ -20,6 +21,16 @@ std::optional<assistant_record> find_assistant(const rooms& with, const std::str
     return std::nullopt;
   auto found = with.documents->get(document_kind::assistant, id).value();
   return found ? std::optional{assistant_record::of(found->body)} : std::nullopt;
+}
+
+void check_graph(const rooms& with, const std::string& graph_id) {
+  if (with.graphs.find(graph_id))
+    return;
+  auto text = "Graph '" + graph_id + "' not found. Expected one of: [";
+  std::string separator;
+  for (const auto& id : with.graphs.ids())
+    text.append(std::exchange(separator, ", ")).append("'").append(id).append("'");
+  throw refusal{404, text + ']'};
 }
 
 assistant_record assistant_of_run(const rooms& with, const std::string& id_or_graph) {

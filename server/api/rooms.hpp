@@ -66,6 +66,8 @@ template <class F> api_handler answering(const rooms& with, F answer) {
 
 /// The assistant of an id, or the default one of a graph's name; nullopt for neither.
 std::optional<assistant_record> find_assistant(const rooms& with, const std::string& id_or_graph);
+/// Errors: throws refusal{404} that names the graphs there are, for one that is not served.
+void check_graph(const rooms& with, const std::string& graph_id);
 /// The assistant of a run. Errors: throws refusal: 404 for an unknown UUID, 422 for another text.
 assistant_record assistant_of_run(const rooms& with, const std::string& id_or_graph);
 

@@ -36,6 +36,7 @@ asked_run asked_of(const rooms& with, const value& body, const std::string& thre
   if (!out.request.webhook.empty() && with.check_webhook)
     with.check_webhook(out.request.webhook);
   out.assistant = assistant_of_run(with, out.request.assistant_id);
+  check_graph(with, out.assistant.graph_id);
   return out;
 }
 

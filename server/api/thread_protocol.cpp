@@ -69,7 +69,9 @@ run_record start_run(const rooms& with, const std::string& thread_id, value body
   auto request = read_run_request(body);
   request.is_followed = true;
   with.hubs->at(thread_id); // sees the run from its beginning
-  return with.runs.create(thread_id, request, assistant_of_run(with, request.assistant_id));
+  auto assistant = assistant_of_run(with, request.assistant_id);
+  check_graph(with, assistant.graph_id);
+  return with.runs.create(thread_id, request, assistant);
 }
 
 value run_start(const rooms& with, const std::string& thread_id, const value& id,

@@ -15,13 +15,13 @@ std::string text_or_empty(const value& v) {
 
 // The checkpoint that a body names, by `checkpoint` or `checkpoint_id`.
 run_config place_of(const thread_record& thread, const checked_body& body) {
-  auto checkpoint = body.map("checkpoint");
+  checked_body checkpoint{body.map("checkpoint")};
   run_config out{.thread_id = thread.thread_id,
-                 .checkpoint_id = text_or_empty(checkpoint["checkpoint_id"]),
-                 .checkpoint_ns = text_or_empty(checkpoint["checkpoint_ns"])};
+                 .checkpoint_id = checkpoint.text("checkpoint_id").value_or(""),
+                 .checkpoint_ns = checkpoint.text("checkpoint_ns").value_or("")};
   if (auto id = body.text("checkpoint_id"))
     out.checkpoint_id = *id;
-  if (auto other = text_or_empty(checkpoint["thread_id"]);
+  if (auto other = checkpoint.text("thread_id").value_or("");
       !other.empty() && other != thread.thread_id)
     throw refusal{422, "checkpoint.thread_id: the checkpoint is of another thread"};
   return out;

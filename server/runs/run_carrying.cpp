@@ -38,12 +38,17 @@ value output_of(const value& values, const std::vector<interrupt>& questions) {
   return output_form(values.is_map() ? values : value::map({{"output", values}}), questions);
 }
 
-// The values that a run ends with: of a graph's run that asks, those of its checkpoint. Tasks that
-// ended beside the question wrote none of them, nor did those of the run's own `goto`.
+// The values that a run ends with: of a graph's run that asks, or that showed none, those of its
+// checkpoint. Tasks that ended beside the question wrote none of them, nor did those of the run's
+// own `goto`.
 value values_of(const run_result& ended, const std::optional<app<>>& graph,
                 const std::string& thread_id) {
   auto values = wire_form(ended.value());
-  if (!graph || ended.interrupts().empty() || graph->graph().plan()->single)
+  if (!graph || graph->graph().plan()->single)
+    return values;
+  if (values.is_null())
+    values = value::map();
+  else if (ended.interrupts().empty())
     return values;
   auto newest = graph->try_get_state({.thread_id = thread_id});
   if (!newest || newest->created_at.empty())
@@ -527,7 +532,7 @@ void run_service::forget(const run_record& run) {
 
 // The server stops: the next one takes the run up where it is.
 run_service::finishing run_service::leave_for_later(const std::shared_ptr<live_run>& hand) {
-  without_conflict([&] {
+  turns_.change(hand->thread_id, [&] {
     auto found = find_thread(hand->thread_id);
     std::uint64_t revision = 0;
     auto run = find_run(hand->thread_id, hand->run_id, &revision);

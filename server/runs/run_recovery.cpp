@@ -89,7 +89,7 @@ bool run_service::has_lost_its_owner(const run_record& run) const {
 void run_service::take_up_dead_run(const std::string& thread_id) {
   std::optional<run_record> given_up;
   std::shared_ptr<live_run> begun;
-  without_conflict([&] {
+  turns_.change(thread_id, [&] {
     given_up.reset();
     begun = nullptr;
     auto found = find_thread(thread_id);
@@ -104,7 +104,8 @@ void run_service::take_up_dead_run(const std::string& thread_id) {
     run.updated_at = time_text(now());
     std::shared_ptr<live_run> hand;
     std::optional<beginning> on_its_way;
-    if (!is_over(run.status) && pick_next(line_of(thread), now()).run_id == run.run_id) {
+    if (!is_over(run.status) && graphs_.find(run.graph_id)
+        && pick_next(line_of(thread), now()).run_id == run.run_id) {
       begin_in(thread, run);
       hand = make_live(run);
       on_its_way.emplace(*this, hand);

@@ -213,7 +213,7 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
       }
     auto waiting = thread.running.empty() ? line_of(thread) : std::vector<waiting_run>{};
     starts = thread.running.empty() && request.after_micros == 0 && !drains_
-             && pick_next(waiting, time).run_id.empty();
+             && graphs_.find(run.graph_id) && pick_next(waiting, time).run_id.empty();
     thread.inflight.push_back(run.run_id);
     thread.status = thread_status::busy;
     thread.updated_at = time_text(time);
@@ -247,7 +247,7 @@ run_record run_service::create(const std::string& thread_id, const run_request& 
       accept_begin(hand, std::move(changes), waiter->known);
   };
   try {
-    without_conflict(accept);
+    turns_.change(id, accept);
   } catch (...) {
     hand->log->close();
     std::lock_guard lock{mutex_};
@@ -322,6 +322,9 @@ void run_service::advance(const std::string& thread_id) {
     }
     std::uint64_t revision = 0;
     auto run = get_run(thread_id, next.run_id, &revision);
+    if (!graphs_.find(run.graph_id)) // another server, or the next one, may have it
+      return log_warning("run " + run.run_id + " waits: this server has no graph `" + run.graph_id
+                         + '`');
     begin_in(thread, run);
     auto hand = make_live(run);
     beginning on_its_way{*this, hand};
@@ -335,7 +338,7 @@ void run_service::advance(const std::string& thread_id) {
     hand->begun = true;
   };
   try {
-    without_conflict(change);
+    turns_.change(thread_id, change);
   } catch (const std::exception& e) {
     log_warning("begin the next run of thread " + thread_id + ": " + e.what());
   }
@@ -348,7 +351,7 @@ void run_service::advance(const std::string& thread_id) {
 bool run_service::cancel(const std::string& thread_id, const std::string& run_id,
                          cancel_action action) {
   std::optional<run_record> ended;
-  bool is_known = without_conflict([&] {
+  bool is_known = turns_.change(thread_id, [&] {
     ended.reset();
     auto found = find_thread(thread_id);
     if (!found || std::ranges::find(found->thread.inflight, run_id) == found->thread.inflight.end())

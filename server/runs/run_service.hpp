@@ -31,6 +31,7 @@
 #include "server/runs/followed_threads.hpp"
 #include "server/runs/graph_set.hpp"
 #include "server/runs/server_lease.hpp"
+#include "server/runs/thread_turns.hpp"
 #include "server/runs/work_queue.hpp"
 
 #include <troupe/run_stream.hpp>
@@ -284,6 +285,8 @@ private:
   graph_set& graphs_;
   const std::shared_ptr<document_store> documents_;
   run_service_options options_;
+
+  thread_turns turns_; // taken before the mutex
 
   mutable std::mutex mutex_;
   std::unordered_map<std::string, std::shared_ptr<live_run>> live_; // by run id

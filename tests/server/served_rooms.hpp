@@ -64,6 +64,15 @@ inline compiled_graph narrow_graph() {
   return g.compile({.name = "narrow"});
 }
 
+// Writes nothing.
+inline compiled_graph silent_graph() {
+  state_graph<> g{{{"items", append}}};
+  g.add_node("a", [] { return state_update{}; });
+  g.add_conditional_edges(START, [] { return END; });
+  g.add_edge("a", END);
+  return g.compile({.name = "silent"});
+}
+
 // A question, one more after the answer `maybe`, and a node beside it that writes. The output
 // schema has `shown` alone.
 inline compiled_graph asking_graph() {
@@ -183,6 +192,7 @@ public:
                     {"fail", failing_graph()},
                     {"narrow", narrow_graph()},
                     {"ask", asking_graph()},
+                    {"silent", silent_graph()},
                     {"chat", talking_graph(at)}}};
   run_service runs{graphs, documents, {.server_id = "one"}};
   rooms with{graphs, documents, runs, make_memory_store(), std::make_shared<thread_hubs>(runs)};

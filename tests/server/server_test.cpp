@@ -145,6 +145,21 @@ BOOST_AUTO_TEST_CASE(a_server_with_a_file_of_keys_serves_their_holders_alone) {
     BOOST_REQUIRE(++tries < 1'000'000);
 }
 
+BOOST_AUTO_TEST_CASE(a_data_directory_has_one_server) {
+  server_folder folder;
+  auto options = options_with_graph();
+  options.data_dir = (folder.path / "data").string();
+  std::optional<agent_server> first{options};
+  BOOST_CHECK_EXCEPTION(agent_server{options}, error, [&](const error& why) {
+    return why.code() == errc::storage_locked
+           && why.message().find(options.data_dir) != std::string::npos;
+  });
+  BOOST_TEST(ask(*first, "GET", "/ok").status == 200);
+  first.reset();
+  agent_server next{options};
+  BOOST_TEST(ask(next, "GET", "/ok").status == 200);
+}
+
 BOOST_AUTO_TEST_CASE(wrong_options_throw_before_anything_is_opened) {
   server_folder folder;
   auto message_of = [](server_options options) {

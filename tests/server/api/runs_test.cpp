@@ -96,6 +96,38 @@ BOOST_AUTO_TEST_CASE(a_run_that_asks_again_shows_its_question_to_those_who_join_
                == output);
 }
 
+BOOST_AUTO_TEST_CASE(a_run_that_wrote_nothing_ends_with_the_state) {
+  served_rooms server;
+  auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
+  auto body = value::map({{"assistant_id", "silent"}, {"input", value::map()}});
+  BOOST_TEST(server.post("/threads/" + thread + "/runs/wait", body).json()
+             == (value{{"items", value::list()}}));
+}
+
+BOOST_AUTO_TEST_CASE(a_run_of_a_graph_that_is_not_served_is_refused_or_waits) {
+  served_rooms server;
+  auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
+  auto path = "/threads/" + thread;
+  const auto gone = default_assistant_id("gone"); // of a server before
+  server.add_assistant(gone, "gone", "gone");
+  const auto body = value::map({{"assistant_id", gone}, {"input", value::map()}});
+  auto refused = server.post(path + "/runs", body);
+  BOOST_TEST(refused.status == 404);
+  BOOST_TEST(refused.body.find("'plain'") != std::string::npos, refused.body);
+  BOOST_TEST(server.ask("GET", path).json()["metadata"] == value::map());
+
+  auto stored = server.runs.create(thread, read_run_request(body),
+                                   {.assistant_id = gone, .graph_id = "gone"}); // as a cron does
+  auto status = [&] { return server.ask("GET", path + "/runs/" + stored.run_id).json()["status"]; };
+  BOOST_TEST(status() == value("pending"));
+  auto plain = value::map({{"assistant_id", "plain"}, {"input", value::map()}});
+  server.post(path + "/runs", plain); // waits after it
+  BOOST_TEST(status() == value("pending"));
+  BOOST_TEST(server.post(path + "/runs/" + stored.run_id + "/cancel?wait=1", {}).status < 300);
+  auto state = server.post(path + "/runs/wait", plain).json();
+  BOOST_TEST(state["count"] == value(2));
+}
+
 BOOST_AUTO_TEST_CASE(a_history_at_a_checkpoint_is_that_checkpoint) {
   served_rooms server;
   auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
