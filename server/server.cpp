@@ -2,8 +2,6 @@
 #include <troupe/server.hpp>
 
 #include "actors/log.hpp"
-#include "persistence/lmdb/data_files.hpp"
-#include "persistence/lmdb/runtime_marks.hpp"
 #include "server/api/filtered_routes.hpp"
 #include "server/api/openapi.hpp"
 #include "server/api/rooms.hpp"
@@ -22,7 +20,6 @@
 #include <troupe/postgres.hpp>
 
 #include <algorithm>
-#include <filesystem>
 #include <utility>
 
 namespace troupe {
@@ -44,16 +41,6 @@ server_options checked_options(server_options options) {
   return options;
 }
 
-// Two servers on a directory would take up each other's runs.
-std::shared_ptr<void> mark_of_one_server(const std::string& dir) {
-  auto mark = runtime_marks{std::filesystem::path{dir} / server_mark_file_name}.announce(0);
-  if (!mark && mark.error().code() == errc::conflict)
-    throw error{errc::storage_locked,
-                "serve " + dir
-                  + ": another server has this data directory; several servers share a database"};
-  return std::move(mark).value();
-}
-
 // The places of a server's records: a database, a directory, or the memory.
 struct kept_records {
   std::shared_ptr<troupe::saver> saver; // null: the runtime opens that of the directory
@@ -73,7 +60,7 @@ kept_records open_records(const server_options& options) {
     nullptr,
     open_lmdb_store(options.data_dir, {.store = options.store, .keyring = options.keyring}).value(),
     open_lmdb_documents(options.data_dir, options.keyring).value(),
-    mark_of_one_server(options.data_dir)};
+    mark_as_served(options.data_dir).value()};
 }
 
 runtime_options runtime_of(const server_options& options, const kept_records& kept) {

@@ -6,6 +6,7 @@
 #include "persistence/crypt/data_keys.hpp"
 #include "persistence/lmdb/data_directory.hpp"
 #include "persistence/lmdb/data_files.hpp"
+#include "persistence/lmdb/runtime_marks.hpp"
 #include "server/documents/accepted_documents.hpp"
 #include "server/documents/document_index.hpp"
 #include "server/documents/document_watches.hpp"
@@ -207,6 +208,15 @@ open_lmdb_documents(const std::filesystem::path& directory,
     return path.error();
   auto opened = documents_at(*path, keys, options);
   return opened ? result<std::shared_ptr<document_store>>{std::move(*opened)} : opened.error();
+}
+
+result<std::shared_ptr<void>> mark_as_served(const std::filesystem::path& directory) {
+  auto mark = runtime_marks{directory / server_mark_file_name}.announce(0);
+  if (!mark && mark.error().code() == errc::conflict)
+    return error{errc::storage_locked,
+                 "serve " + directory.string()
+                   + ": another server has this data directory; several servers share a database"};
+  return mark;
 }
 
 result<std::optional<bool>> rotate_documents_key(const std::filesystem::path& directory,

@@ -31,6 +31,11 @@ result<std::shared_ptr<document_store>> open_lmdb_documents(
   const std::filesystem::path& directory, std::shared_ptr<const key_provider> keys = nullptr,
   lmdb_documents_options options = {});
 
+/// Marks an existing data directory as served, until the returned object is destroyed: two servers
+/// on it would take up each other's runs.
+/// Errors: storage_locked when another server has marked it; storage_failed.
+result<std::shared_ptr<void>> mark_as_served(const std::filesystem::path& directory);
+
 /// Wraps the data key of a directory's documents under the current key of `keys`, which is not null
 /// and also has the older keys. True when it was under another key; nullopt for plain documents, or
 /// a directory without documents.

@@ -121,8 +121,8 @@ run_outcome run_service::recent_outcome(const std::string& thread_id,
   throw refusal{404, "Run " + run_id + " not found"};
 }
 
-// As clients read it later: the newest values of the thread and the questions that wait there, which
-// may be of a later run.
+// As clients read it later: the newest values of the thread, and the questions that wait there. A
+// later run may have made both.
 run_outcome run_service::outcome_of(const run_record& run, bool has_just_ended) const {
   run_outcome out{.run = run};
   auto with = graphs_.find(run.graph_id);
