@@ -132,7 +132,9 @@ struct server_options {
   std::filesystem::path tls_certificate = {};
   std::filesystem::path tls_key = {};
 
-  std::string data_dir = {}; ///< of savers, the store and the server's own records
+  /// Of savers, the store and the server's own records. It has one server at a time: another one
+  /// throws storage_locked.
+  std::string data_dir = {};
   /// Savers, the store and the server's own records in a database, which other servers may share.
   std::optional<postgres_options> postgres = std::nullopt;
   /// Keys of all records; null: those of the environment (keyring::from_environment), if any.
