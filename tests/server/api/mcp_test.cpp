@@ -85,9 +85,10 @@ BOOST_AUTO_TEST_CASE(each_assistant_is_a_tool) {
   for (const auto& one : tools.items())
     names.push_back(one["name"].as<std::string>());
   std::ranges::sort(names);
-  BOOST_TEST(names
-               == (std::vector<std::string>{"My_plain", "ask", "chat", "fail", "narrow", "plain"}),
-             boost::test_tools::per_element());
+  BOOST_TEST(
+    names
+      == (std::vector<std::string>{"My_plain", "ask", "chat", "fail", "narrow", "plain", "silent"}),
+    boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(a_call_is_a_run_whose_thread_goes) {
