@@ -70,7 +70,7 @@ enum class stream_mode : std::uint8_t {
   checkpoints, ///< a snapshot for each checkpoint
   tasks,       ///< one part when a task starts and one when it ends, with its worker if any
   debug,       ///< checkpoints and tasks in an envelope
-  messages,    ///< messages and parts of them, from models and from the updates of nodes
+  messages,    ///< messages, parts of them and removals, from models and the updates of nodes
   tools,       ///< the events of tools: started, a piece of output, finished, failed
 };
 /// The enumerator's name, e.g. "updates". The functions parse_… give the enumerator of a name.

@@ -132,8 +132,8 @@ struct server_options {
   std::filesystem::path tls_certificate = {};
   std::filesystem::path tls_key = {};
 
-  /// Of savers, the store and the server's own records. It has one server at a time: another one
-  /// throws storage_locked.
+  /// The folder of the savers, the store and the server's own records. One server at a time uses
+  /// it: the constructor of a second one throws storage_locked.
   std::string data_dir = {};
   /// Savers, the store and the server's own records in a database, which other servers may share.
   std::optional<postgres_options> postgres = std::nullopt;

@@ -19,10 +19,9 @@ namespace troupe {
 inline constexpr std::string_view saver_file_name = "troupe.mdb";
 inline constexpr std::string_view store_file_name = "store.mdb";
 inline constexpr std::string_view cache_file_name = "cache.mdb";
-inline constexpr std::string_view documents_file_name = "server.mdb";   // of troupe::server
-inline constexpr std::string_view runtimes_file_name = "runtimes.lock"; // see runtime_marks.hpp
-inline constexpr std::string_view server_mark_file_name =
-  "server.lock"; // as that, of its one server
+inline constexpr std::string_view documents_file_name = "server.mdb";    // of troupe::server
+inline constexpr std::string_view runtimes_file_name = "runtimes.lock";  // see runtime_marks.hpp
+inline constexpr std::string_view server_mark_file_name = "server.lock"; // see mark_as_served()
 
 /// Whether an object that was opened with the keys `has` serves a caller that asks for `wanted`. A
 /// caller with keys never gets an unencrypted one. Either may be null.

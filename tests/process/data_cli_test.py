@@ -67,6 +67,8 @@ class Store(CliTest):
         self.assertEqual(len(self.history()), 1)
         self.ok(self.store("prune", "--keep-latest", "1", "--older-than", "1"))
         self.refused(self.store("prune", "--keep-latest", "0"), USAGE, "keep-latest")
+        for days in ("-1", "0s", "36501", "nan"):
+            self.refused(self.store("prune", "--older-than", days), USAGE, "older-than", "from 0 to 36500", days)
 
     def test_backup_and_compact_hold_the_same_threads(self):
         for command in ["backup", "compact"]:

@@ -201,7 +201,7 @@ void add_prune(CLI::App& store, chosen_command& chosen) {
                     "Keep those where branches part, and the newest of each branch, too");
   command->add_option("--older-than", flags->older_than_days, "Remove only older checkpoints")
     ->type_name("DAYS")
-    ->check(CLI::Range(0.0, 36'500.0, "DAYS")); // a hundred years
+    ->check(number_of_days);
   command->add_flag("--dry-run", flags->keep.dry_run,
                     "Count what would be removed, and remove nothing");
   command->add_flag("--json", chosen.json, "Print one JSON object");
