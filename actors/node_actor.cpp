@@ -145,9 +145,9 @@ void node_actor::count_time(const task_ptr& task) {
 }
 
 void node_actor::run_here(task_ptr task) {
-  if (task->node->body.coroutine)
+  if (task->node->body.coroutine())
     return start_coroutine(std::move(task));
-  if (task->node->body.graph)
+  if (task->node->body.graph())
     return start_graph(std::move(task));
   if (needs_pool(*task))
     return start_blocking(std::move(task));
@@ -192,7 +192,7 @@ void node_actor::start_graph(task_ptr task) {
   auto input = task->input.by_field() ? run_input(task->input.to_update())
                                       : run_input(task->input.to_value());
   auto stop = task->run->graphs->start(
-    {task->node->body.graph, std::move(input), task, task->graphs++, task->spread, {}},
+    {task->node->body.graph(), std::move(input), task, task->graphs++, task->spread, {}},
     [self = caf::actor_cast<caf::actor>(this), card = card_, task](nested_end end) {
       tell(self, *card, task->run->home, graph_ended{task, std::move(end)});
     });

@@ -76,7 +76,7 @@ void give_up(detail::task_scope& task) {
 
 // Whether the body may run graphs, which need a saver.
 bool may_run_graphs(const plan_node& node) {
-  return node.body.graph || node.body.coroutine || node.lane == lane::blocking;
+  return node.body.graph() || node.body.coroutine() || node.lane == lane::blocking;
 }
 
 message outcome_of(detail::task_scope& task) {
@@ -363,7 +363,7 @@ void guest_tasks::stop(issue_number issue) {
 
 void guest_tasks::drain(issue_number issue, const std::string& why, bool give_back) {
   auto found = tasks_->find(issue);
-  if (!found || !found->task->node->body.graph)
+  if (!found || !found->task->node->body.graph())
     return;
   if (give_back)
     control_hooks::leave(found->shared->control, why);

@@ -99,7 +99,7 @@ void home_actor::place(place_task& order) {
   if (!number)
     return order.task->fail(number.error());
   numbers_.emplace(order.task.get(), *number);
-  if (task.node->body.graph)
+  if (task.node->body.graph())
     groups_.emplace(*number, task.run.get());
   tasks_.emplace(*number, std::move(order.task));
 }

@@ -66,8 +66,9 @@ std::uint32_t mean_duration(std::uint32_t before, std::chrono::nanoseconds took)
 }
 
 void node_times::add(node_index node, std::chrono::nanoseconds took) {
-  auto before = mean_ns_[node].load(std::memory_order_relaxed);
-  mean_ns_[node].store(mean_duration(before, took), std::memory_order_relaxed);
+  auto& mean_ns = nodes_[node].mean_ns;
+  auto before = mean_ns.load(std::memory_order_relaxed);
+  mean_ns.store(mean_duration(before, took), std::memory_order_relaxed);
 }
 
 bool node_times::trivial(node_index node) const {
@@ -75,12 +76,12 @@ bool node_times::trivial(node_index node) const {
 }
 
 bool node_times::below(node_index node, std::chrono::nanoseconds bound) const {
-  auto mean = mean_ns_[node].load(std::memory_order_relaxed);
+  auto mean = nodes_[node].mean_ns.load(std::memory_order_relaxed);
   return mean != 0 && std::chrono::nanoseconds{mean} < bound;
 }
 
 bool node_times::report_slow(node_index node, std::chrono::nanoseconds took) {
-  return took > limits::slow_body && !reported_[node].exchange(true);
+  return took > limits::slow_body && !nodes_[node].reported.exchange(true);
 }
 
 run_actor::run_actor(caf::actor_config& cfg, std::shared_ptr<const group_context> group,
@@ -208,12 +209,12 @@ bool run_actor::placed(const detail::task_scope& task) const {
 bool run_actor::runs_inline(const detail::task_scope& task) const {
   const auto& node = *task.node;
   const auto& body = node.body;
-  if (body.coroutine || body.graph || task.call || node.lane != lane::standard || placed(task)
+  if (body.coroutine() || body.graph() || task.call || node.lane != lane::standard || placed(task)
       || node.settings->retry.given() || node.settings->guard || task.timeout.given()
       || shared_->config.step_timeout.count() > 0 || shared_->wants(stream_mode::custom)
       || shared_->wants(stream_mode::messages))
     return false;
-  bool no_user_code = !body.plain && node.routes.empty();
+  bool no_user_code = !body.plain() && node.routes.empty();
   return no_user_code || group_->times->trivial(task.index);
 }
 
@@ -242,10 +243,10 @@ bool run_actor::run(const task_ptr& task, bool alone) {
   auto& child = idle_child(*task);
   child.task = task;
   const auto& body = task->node->body;
-  if (body.graph)
+  if (body.graph())
     task->spread = !alone && !group_->times->below(task->index, short_graph);
   // Tasks that could run side by side go to the scheduler.
-  bool here = alone || body.coroutine || body.graph || task->node->lane == lane::blocking
+  bool here = alone || body.coroutine() || body.graph() || task->node->lane == lane::blocking
               || (!task->call && group_->times->trivial(task->index));
   tell(child.actor, *child.card, here ? home() : nullptr, run_task{task});
   return false;
@@ -259,7 +260,7 @@ void run_actor::task_came_back(task_ptr task) {
   }
   if (!task->call) {
     group_->times->add(task->index, task->took);
-    if (task->node->lane == lane::standard && !task->node->body.graph && !placed(*task)
+    if (task->node->lane == lane::standard && !task->node->body.graph() && !placed(*task)
         && group_->times->report_slow(task->index, task->took))
       log_warning("node `" + task->node->name + "` held a thread for "
                   + std::to_string(task->took.count() / 1'000'000)

@@ -28,7 +28,7 @@ std::uint32_t mean_duration(std::uint32_t before, std::chrono::nanoseconds took)
 /// The durations of each node's tasks so far; shared by the groups of a graph.
 class node_times {
 public:
-  explicit node_times(std::size_t nodes) : mean_ns_(nodes), reported_(nodes) {}
+  explicit node_times(std::size_t nodes) : nodes_(nodes) {}
   void add(node_index node, std::chrono::nanoseconds took);
   /// Whether the node's tasks are too short to be worth another thread. False while no duration is
   /// known.
@@ -39,8 +39,12 @@ public:
   bool report_slow(node_index node, std::chrono::nanoseconds took);
 
 private:
-  std::vector<std::atomic<std::uint32_t>> mean_ns_; // as mean_duration has them
-  std::vector<std::atomic<bool>> reported_;
+  struct node_time {
+    std::atomic<std::uint32_t> mean_ns = 0; // as mean_duration has it
+    std::atomic<bool> reported = false;
+  };
+
+  std::vector<node_time> nodes_;
 };
 
 /// The data that the groups of a loaded graph share.

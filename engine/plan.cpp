@@ -60,8 +60,7 @@ void sort_by_name(const graph_plan& plan,
 
 std::string id_of(const plan_context& at, const graph_plan& plan, const planned_task& task) {
   const auto& node = plan.nodes[task.node];
-  return task.push ? sent_task_id(at, node.name, task.index)
-                   : node_task_id(at, node.name, node.pull_suffix);
+  return task.push ? sent_task_id(at, node.name, task.index) : pulled_task_id(at, plan, node);
 }
 
 bool triggered(const thread_state& state, node_index node) {
@@ -128,8 +127,7 @@ bool stops_at(const thread_state& state, const std::vector<std::string>& names,
 planned_task plan_handler(const plan_context& at, const graph_plan& plan, node_index handler,
                           const planned_task& failed) {
   const auto& node = plan.nodes[handler];
-  std::string suffix = node.name;
-  suffix.append(names::push).append(names::error_handler_path).append(failed.id);
+  const std::string_view suffix[] = {node.name, names::push, names::error_handler_path, failed.id};
   auto out = failed;
   out.node = handler;
   out.id = node_task_id(at, node.name, suffix);
@@ -138,8 +136,8 @@ planned_task plan_handler(const plan_context& at, const graph_plan& plan, node_i
 
 planned_task plan_call(const plan_context& at, const std::string& name,
                        std::string_view caller_path, std::uint32_t index) {
-  std::string suffix = name;
-  suffix.append(names::push).append(caller_path).append(std::to_string(index));
+  const auto number = std::to_string(index);
+  const std::string_view suffix[] = {name, names::push, caller_path, number};
   return {.node = no_index, .push = true, .index = index, .id = node_task_id(at, name, suffix)};
 }
 

@@ -129,7 +129,7 @@ const step_slot* run_step::failed() const {
 const plan_node* run_step::shared_state() const {
   std::vector<const plan_node*> seen;
   for (const auto& s : slots) {
-    const auto& graph = s.node->body.graph;
+    const auto& graph = s.node->body.graph();
     if (s.call || !graph || graph->options.checkpointer.mode() != checkpointing::per_thread)
       continue;
     if (std::ranges::find(seen, s.node) != seen.end())

@@ -71,7 +71,7 @@ value task_view(const planned_task& task, const checkpoint_view& view) {
 std::string subgraph_namespace(const graph_plan& plan, std::string_view checkpoint_ns,
                                const planned_task& task) {
   const auto& node = plan.nodes[task.node];
-  const auto* inner = node.body.graph                ? node.body.graph.get()
+  const auto* inner = node.body.graph()              ? node.body.graph().get()
                       : node.settings->calls.empty() ? nullptr
                                                      : node.settings->calls.front().plan().get();
   if (!inner || inner->options.checkpointer.mode() == checkpointing::none)

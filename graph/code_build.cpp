@@ -126,21 +126,21 @@ std::string build_of(const loaded_object& object) {
 
 /// Adds the object that holds a body's code: the type information of a function object lies in the
 /// object that created it.
-template <class F> void add_code(std::set<const void*>& to, const F& body) {
-  if (body)
-    to.insert(&body.target_type());
+template <class F> void add_code(std::set<const void*>& to, const F* body) {
+  if (body && *body)
+    to.insert(&body->target_type());
 }
 
 void add_code(std::set<const void*>& to, const graph_plan& plan) {
   if (plan.exporter)
     to.insert(plan.exporter);
   for (const auto& node : plan.nodes) {
-    add_code(to, node.body.plain);
-    add_code(to, node.body.coroutine);
+    add_code(to, node.body.plain());
+    add_code(to, node.body.coroutine());
     for (const auto& route : node.routes)
-      add_code(to, route.body);
-    if (node.body.graph)
-      add_code(to, *node.body.graph);
+      add_code(to, &route.body);
+    if (node.body.graph())
+      add_code(to, *node.body.graph());
     for (const auto& graph : node.settings->calls)
       add_code(to, *graph.plan());
   }

@@ -73,7 +73,7 @@ public:
       return *std::move(collision);
     add_subscriptions();
     add_routes();
-    finish_nodes();
+    sort_triggers();
     list_channels();
     add_warnings();
     find_graphs_per_thread();
@@ -281,25 +281,11 @@ private:
 
   // ---- what follows from it -----------------------------------------------------------------
 
-  void finish_nodes() {
-    for (auto& n : plan_->nodes) {
+  void sort_triggers() {
+    for (auto& n : plan_->nodes)
       std::ranges::sort(n.triggers, {}, [this](channel_index c) -> std::string_view {
         return plan_->channels[c].name;
       });
-      n.pull_suffix = pull_suffix(n);
-    }
-  }
-
-  std::string pull_suffix(const plan_node& n) const {
-    std::size_t size = n.name.size() + names::pull.size();
-    for (auto c : n.triggers)
-      size += plan_->channels[c].name.size();
-    std::string out;
-    out.reserve(size);
-    out.append(n.name).append(names::pull);
-    for (auto c : n.triggers)
-      out += plan_->channels[c].name;
-    return out;
   }
 
   void list_channels() {
@@ -332,16 +318,18 @@ private:
 
   void find_graphs_per_thread() {
     plan_->per_thread = std::ranges::any_of(plan_->nodes, [](const plan_node& n) {
-      return n.body.graph && n.body.graph->options.checkpointer.mode() == checkpointing::per_thread;
+      return n.body.graph()
+             && n.body.graph()->options.checkpointer.mode() == checkpointing::per_thread;
     });
   }
 
   // Warns of graphs as nodes that get nothing of the state and give nothing to it.
   void warn_of_unshared_graphs() {
     for (const auto& n : plan_->nodes)
-      if (n.body.graph && !plan_->single && !n.body.graph->single && !shares_keys(n, *n.body.graph))
+      if (n.body.graph() && !plan_->single && !n.body.graph()->single
+          && !shares_keys(n, *n.body.graph()))
         plan_->warnings.push_back(
-          concat({"Node `", n.name, "` is graph `", n.body.graph->options.name,
+          concat({"Node `", n.name, "` is graph `", n.body.graph()->options.name,
                   "`, which has no key of this graph's state: it gets no input, and its output is ",
                   "dropped. Give both states a key of one name, or call the graph in a body."}));
   }

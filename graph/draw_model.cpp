@@ -181,15 +181,15 @@ private:
   }
 
   void add_plan_node(level& at, const plan_node& node) {
-    auto shape = node.body.graph ? node_shape::graph : node_shape::plain;
+    auto shape = node.body.graph() ? node_shape::graph : node_shape::plain;
     auto place = add_named(at, node.name, shape);
     if (options_.details)
       at.out.nodes[place].details = details_of(at.plan, node);
     add_trace(at.out.nodes[place], at.path + node.name);
     if (at.xray == 0)
       return;
-    if (node.body.graph)
-      at.nested.emplace_back(place, node.name, compiled_graph{node.body.graph});
+    if (node.body.graph())
+      at.nested.emplace_back(place, node.name, compiled_graph{node.body.graph()});
     for (const auto& called : node.settings->calls)
       add_called(at, place, node.name, called);
   }

@@ -85,7 +85,6 @@ result<compiled_graph> make_entrypoint(std::string name, node_body body, entrypo
   plan->reacting = {plan->start, plan->tasks};
   plan->nodes.emplace_back().name = names::start; // stands in place 0, and never runs
   auto& node = plan->nodes.emplace_back();
-  node.pull_suffix = name + std::string{names::pull} + std::string{names::start};
   node.name = std::move(name);
   node.body = std::move(body);
   node.lane = options.lane;

@@ -54,7 +54,7 @@ void describe(description& to, const plan_node& node) {
     to.each(route.reads.value_or(index_list{}), channel);
     to.each(route.map.entries(), [&](const auto& e) { to.add(e.first).add(e.second); });
   });
-  to.add(node.body.graph ? graph_hash(*node.body.graph) : std::string{});
+  to.add(node.body.graph() ? graph_hash(*node.body.graph()) : std::string{});
   to.each(node.settings->calls,
           [&](const compiled_graph& graph) { to.add(graph_hash(*graph.plan())); });
 }

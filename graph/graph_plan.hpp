@@ -3,6 +3,7 @@
 
 #include "graph/channel_kinds.hpp"
 #include "graph/index_list.hpp"
+#include "graph/task_id.hpp"
 
 #include <troupe/state_graph.hpp>
 
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace troupe {
@@ -60,11 +62,29 @@ struct node_settings {
   std::shared_ptr<const node_settings> shared() &&;
 };
 
+/// A node's body: a node_body in the room of one of its members.
+class plan_body {
+public:
+  using plain_body = decltype(node_body::plain);
+  using coroutine_body = decltype(node_body::coroutine);
+
+  plan_body() = default; // of START
+  plan_body(node_body of);
+
+  /// Null when the body is another kind.
+  const plain_body* plain() const noexcept { return std::get_if<plain_body>(&body_); }
+  const coroutine_body* coroutine() const noexcept { return std::get_if<coroutine_body>(&body_); }
+  const std::shared_ptr<const graph_plan>& graph() const noexcept;
+
+private:
+  std::variant<std::monostate, plain_body, coroutine_body, std::shared_ptr<const graph_plan>> body_;
+};
+
 /// A node, or a task of a workflow. A task is not among the nodes: a call starts it, it reads its
 /// arguments and writes to no channel.
 struct plan_node {
   std::string name;
-  node_body body; // empty for START
+  plan_body body;
   troupe::lane lane = lane::standard;
   bool defer = false;
   bool handles = false;          // the node is the handler of another one
@@ -73,7 +93,6 @@ struct plan_node {
   std::shared_ptr<const node_settings> settings = node_settings{}.shared(); // never null
   channel_index branch = no_index; // branch:to:NAME, or __start__ for START
   index_list triggers;             // sorted by channel name
-  std::string pull_suffix;         // NAME "__pregel_pull" TRIGGER…: the end of a pull task's hash
   index_list reads;                // input keys in schema order, managed ones included
   std::vector<plan_write> writes;  // edges, then joins, in the order they were added
   std::vector<plan_route> routes;
@@ -111,6 +130,10 @@ public:
   /// no_index when nothing has this name. Cost: a binary search.
   channel_index find_channel(std::string_view name) const noexcept;
   node_index find_node(std::string_view name) const noexcept;
+  /// The same, for many names in their order: `next` counts the names up to the one found last,
+  /// and is 0 at first. Cost: one comparison, if the next name is the one.
+  channel_index find_channel(std::string_view name, std::size_t& next) const noexcept;
+  node_index find_node(std::string_view name, std::size_t& next) const noexcept;
   /// Whether a goto or send may name it: only nodes other than START.
   bool leads_to(std::string_view name) const noexcept {
     auto n = find_node(name);
@@ -134,6 +157,11 @@ private:
   index_list channels_by_name_;
   index_list nodes_by_name_;
 };
+
+/// The id of the task of a node that its channels trigger.
+/// Errors: as task_id().
+/// Source: langgraph/pregel/_algo.py, prepare_single_task (PULL).
+std::string pulled_task_id(const plan_context& at, const graph_plan& plan, const plan_node& node);
 
 /// The error of a route, goto or send to a node that the graph does not have.
 /// Shape:  `who`: the origin of the decision, "node `a`" or the call that brought a command from

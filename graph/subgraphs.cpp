@@ -17,8 +17,8 @@ void list_subgraphs(const graph_plan& plan, const std::string& prefix, bool recu
       list_subgraphs(*graph.plan(), path + "|", recurse, ns, out);
   };
   for (const auto& node : plan.nodes) {
-    if (node.body.graph)
-      add(prefix + node.name, compiled_graph{node.body.graph});
+    if (node.body.graph())
+      add(prefix + node.name, compiled_graph{node.body.graph()});
     for (const auto& called : node.settings->calls)
       add(prefix + node.name, called);
   }

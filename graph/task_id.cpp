@@ -145,19 +145,24 @@ std::string task_id(std::string_view checkpoint_id, std::span<const std::string_
   return uuid_text(h.digest());
 }
 
-std::string node_task_id(const plan_context& at, std::string_view node, std::string_view suffix) {
-  const decimal step{at.step};
-  if (at.checkpoint_ns.empty()) {
-    const std::string_view parts[] = {node, step, suffix};
-    return task_id(at.checkpoint_id, parts);
+std::string node_task_id(const plan_context& at, std::string_view node,
+                         std::span<const std::string_view> suffix) {
+  hasher h;
+  add_checkpoint(h, at.checkpoint_id);
+  if (!at.checkpoint_ns.empty()) {
+    h.add(at.checkpoint_ns);
+    h.add("|");
   }
-  const std::string_view parts[] = {at.checkpoint_ns, "|", node, step, suffix};
-  return task_id(at.checkpoint_id, parts);
+  h.add(node);
+  h.add(decimal{at.step});
+  for (auto part : suffix)
+    h.add(part);
+  return uuid_text(h.digest());
 }
 
 std::string sent_task_id(const plan_context& at, std::string_view node, std::uint32_t index) {
-  std::string suffix{node};
-  suffix.append(push).append(std::string_view{decimal{index}});
+  const decimal number{index};
+  const std::string_view suffix[] = {node, push, number};
   return node_task_id(at, node, suffix);
 }
 

@@ -28,9 +28,9 @@ struct plan_context {
   std::int64_t step = 0;          // super-steps, from -1: of the checkpoint the step makes
 };
 
-/// The id of a task of this node. `suffix`: the end of its hash, for a task that a channel triggers
-/// plan_node::pull_suffix.
-std::string node_task_id(const plan_context& at, std::string_view node, std::string_view suffix);
+/// The id of a task of this node. `suffix`: the parts at the end of its hash.
+std::string node_task_id(const plan_context& at, std::string_view node,
+                         std::span<const std::string_view> suffix);
 /// The id of the task that the send at this index starts.
 std::string sent_task_id(const plan_context& at, std::string_view node, std::uint32_t index);
 

@@ -144,7 +144,7 @@ void leave_to_ask(detail::task_scope& task, std::vector<interrupt> questions) {
 
 bool needs_pool(const detail::task_scope& task) noexcept {
   const auto& node = *task.node;
-  return node.body.plain
+  return node.body.plain()
          && (node.lane == lane::blocking || task.timeout.given()
              || task.run->streaming_may_block());
 }
@@ -163,8 +163,8 @@ void execute_body(detail::task_scope& task) {
   if (!may_begin(task))
     return;
   mapped(task, ctx, [&]() -> node_output {
-    if (task.node->body.plain)
-      return task.node->body.plain(task.input, ctx);
+    if (const auto* plain = task.node->body.plain())
+      return (*plain)(task.input, ctx);
     node_output out; // START hands its input on
     out.parts.emplace_back(state_update{task.whole});
     return out;
@@ -177,7 +177,7 @@ void start_body(detail::task_scope& task, context& ctx, std::optional<coro<node_
   if (!may_begin(task))
     return;
   guarded(task, [&] {
-    body.emplace(task.node->body.coroutine(task.input, ctx));
+    body.emplace((*task.node->body.coroutine())(task.input, ctx));
     body->start();
   });
 }
@@ -201,7 +201,7 @@ void finish_graph(detail::task_scope& task, nested_end end) {
   mapped(task, ctx, [&]() -> node_output {
     const auto& how = result_of(task, end);
     node_output out;
-    if (const auto& graph = task.node->body.graph; graph && graph->single) // a workflow's result
+    if (const auto& graph = task.node->body.graph(); graph && graph->single) // a workflow's result
       detail::add_part(out, how.value());
     else if (!how.value().is_null())
       out.parts.emplace_back(how.value().is_map() ? std::move(end.update)

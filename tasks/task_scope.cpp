@@ -21,8 +21,7 @@ const std::string& task_scope::id() const {
   if (id_.empty()) {
     const auto checkpoint = run->open_checkpoint();
     const plan_context at{checkpoint, run->ns, step};
-    id_ = sent ? sent_task_id(at, node->name, sent_index)
-               : node_task_id(at, node->name, node->pull_suffix);
+    id_ = sent ? sent_task_id(at, node->name, sent_index) : pulled_task_id(at, *run->plan, *node);
   }
   return id_;
 }

@@ -292,9 +292,8 @@ BOOST_AUTO_TEST_CASE(start_is_node_zero_and_is_triggered_by_its_own_channel) {
   auto graph = g.compile();
   const auto& start = graph.plan()->node(0);
   BOOST_TEST(start.name == "__start__");
-  BOOST_TEST((!start.body.plain && !start.body.coroutine));
+  BOOST_TEST((!start.body.plain() && !start.body.coroutine()));
   BOOST_TEST(start.reads.empty());
-  BOOST_TEST(start.pull_suffix == "__start____pregel_pull__start__");
   same(names_of(graph, start.triggers), {"__start__"});
   BOOST_TEST(start.branch == graph.plan()->start);
   BOOST_TEST((channel_of(graph, "__start__").triggers == std::vector<node_index>{0}));
@@ -313,6 +312,31 @@ BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_in_which_they_were_added_and_are_f
   BOOST_TEST(graph.plan()->find_channel("branch:to:zz") == no_index);
 }
 
+// Small and large graphs are searched in different ways.
+BOOST_AUTO_TEST_CASE(names_are_found_one_by_one_and_in_their_order) {
+  for (std::size_t size : {1u, 7u, 8u, 9u, 100u}) {
+    state_graph<> g{{{"x", last_value}}};
+    for (std::size_t i = 0; i < size; ++i)
+      g.add_node(std::to_string(i * 37 % size), [] {});
+    g.add_edge(START, "0");
+    auto graph = g.compile();
+    const auto& plan = *graph.plan();
+    std::size_t next_node = 0, next_channel = 0;
+    for (auto n : plan.nodes_by_name()) {
+      BOOST_TEST(plan.find_node(plan.nodes[n].name) == n);
+      BOOST_TEST(plan.find_node(plan.nodes[n].name, next_node) == n);
+      BOOST_TEST(plan.find_node("none", next_node) == no_index);
+    }
+    for (auto c : plan.channels_by_name()) {
+      BOOST_TEST(plan.find_channel(plan.channels[c].name) == c);
+      BOOST_TEST(plan.find_channel(plan.channels[c].name, next_channel) == c);
+    }
+    next_node = 0; // also in another order
+    for (node_index n = 0; n < plan.nodes.size(); ++n)
+      BOOST_TEST(plan.find_node(plan.nodes[n].name, next_node) == n);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_a_node_was_given_is_in_its_plan) {
   state_graph<> g{{{"x", last_value}}};
   g.add_node("a", says_nothing,
@@ -328,7 +352,7 @@ BOOST_AUTO_TEST_CASE(what_a_node_was_given_is_in_its_plan) {
   BOOST_TEST(a.defer);
   BOOST_TEST(a.settings->metadata["k"] == value(1));
   same(a.settings->destinations, {"a", END});
-  BOOST_TEST(static_cast<bool>(a.body.plain));
+  BOOST_TEST(a.body.plain() != nullptr);
   BOOST_TEST(graph.name() == "g");
   BOOST_TEST((graph.plan()->options.checkpointer.mode() == checkpointing::none));
   same(graph.plan()->options.interrupt_after, {"a"});
@@ -374,7 +398,7 @@ BOOST_AUTO_TEST_CASE(a_source_that_stands_twice_in_a_join_writes_twice) {
   same(writes_of(graph, "a"), {"join:a+a:b=a", "join:a+a:b=a"});
 }
 
-BOOST_AUTO_TEST_CASE(triggers_are_sorted_by_channel_name_and_end_the_hash_of_a_pull_task) {
+BOOST_AUTO_TEST_CASE(triggers_are_sorted_by_channel_name) {
   auto g = unconnected({"a", "b", "zeta"});
   g.add_edge(START, "a");
   g.add_edge({"b", "a"}, "zeta");
@@ -382,10 +406,24 @@ BOOST_AUTO_TEST_CASE(triggers_are_sorted_by_channel_name_and_end_the_hash_of_a_p
   auto graph = g.compile();
   const auto& zeta = node_of(graph, "zeta");
   same(names_of(graph, zeta.triggers), {"branch:to:zeta", "join:a+b:zeta", "join:b+a:zeta"});
-  BOOST_TEST(zeta.pull_suffix == "zeta__pregel_pullbranch:to:zetajoin:a+b:zetajoin:b+a:zeta");
   BOOST_TEST(graph.plan()->channel(zeta.branch).name == "branch:to:zeta");
   for (auto c : zeta.triggers)
     BOOST_TEST((graph.plan()->channel(c).triggers == std::vector<node_index>{3}));
+}
+
+// The ids are the reference's.
+BOOST_AUTO_TEST_CASE(pulled_task_is_known_by_its_node_and_triggers) {
+  auto g = unconnected({"bad", "ok", "z"});
+  g.add_edge(START, "bad");
+  g.add_edge(START, "z");
+  g.add_edge({"ok", "bad"}, "z");
+  auto graph = g.compile();
+  auto id = [&graph](std::string_view node, std::string_view checkpoint_id, std::int64_t step) {
+    return pulled_task_id({.checkpoint_id = checkpoint_id, .checkpoint_ns = {}, .step = step},
+                          *graph.plan(), node_of(graph, node));
+  };
+  BOOST_TEST(id("z", "00000000-0000-6000-8000-000000000004", 2)
+             == "823ea499-b01b-9ef7-e8ce-ded02377a189");
 }
 
 BOOST_AUTO_TEST_CASE(routes_read_as_their_node_unless_they_say_otherwise) {

@@ -61,10 +61,10 @@ node_output call(F body, value state = value::map({{"count", 5}, {"word", "hi"}}
   auto graph = g.compile();
   const auto& made = graph.plan()->node(1).body;
   auto view = view_of(std::move(state));
-  if (!made.coroutine)
-    return made.plain(view, blank_context());
-  BOOST_TEST(!made.plain);
-  auto running = made.coroutine(view, blank_context());
+  if (const auto* plain = made.plain())
+    return (*plain)(view, blank_context());
+  BOOST_REQUIRE(made.coroutine());
+  auto running = (*made.coroutine())(view, blank_context());
   running.start();
   BOOST_REQUIRE(running.done());
   return running.take();
@@ -492,7 +492,7 @@ BOOST_AUTO_TEST_CASE(another_typed_state_as_parameter_is_the_input_schema_of_the
   BOOST_TEST(plan.channel(reads[1]).name == "secret");
   BOOST_TEST(plan.channel(reads[1]).state);
   auto view = view_of(value::map({{"word", "w"}, {"count", "not looked at"}}));
-  auto out = plan.node(1).body.plain(view, blank_context());
+  auto out = (*plan.node(1).body.plain())(view, blank_context());
   BOOST_TEST(update_in(out).to_value()["word"] == value("w"));
 }
 
@@ -580,7 +580,7 @@ BOOST_AUTO_TEST_CASE(a_graph_outlives_its_builder_and_is_cheap_to_copy) {
   }
   auto copy = *graph;
   BOOST_TEST(copy.plan() == graph->plan());
-  auto out = copy.plan()->node(1).body.plain(view_of(value::map()), blank_context());
+  auto out = (*copy.plan()->node(1).body.plain())(view_of(value::map()), blank_context());
   BOOST_TEST(update_in(out).to_value()["word"] == value("shared"));
 }
 
