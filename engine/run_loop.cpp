@@ -571,11 +571,20 @@ void run_loop::abort(error why) {
   if (step_.running > 0)
     host_.give_up_tasks();
   ++epoch_;
+  bool exits = shared_->config.durability == durability::exit;
+  bool cancelled = why.code() == errc::cancelled;
   progress_.outcome = std::move(why);
   if (!phase_.is(run_phase::ending) && stored_ && puts_to_rest(*progress_.outcome)
-      && shared_->config.durability != durability::exit) {
+      && (cancelled || !exits)) {
     progress_.rests = true;
-    submit({here(at_.checkpoint_id), {}, std::nullopt}, save_ack::accepted); // not waited for
+    if (step_.before) // the step has not been applied whole
+      state_ = std::move(*step_.before);
+    step_.before.reset();
+    if (exits)
+      save_exit();
+    else
+      submit({here(at_.checkpoint_id), {}, std::nullopt}, save_ack::accepted);
+    // Neither is waited for: the saver may be what the run was cancelled for.
   }
   complete();
 }

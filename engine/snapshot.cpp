@@ -216,8 +216,8 @@ static std::shared_ptr<const graph_plan> inner_graph(const graph_plan& plan, std
   if (n == no_index)
     return nullptr;
   const auto& found = plan.nodes[n];
-  if (found.body.graph)
-    return found.body.graph;
+  if (found.body.graph())
+    return found.body.graph();
   if (found.settings->calls.empty())
     return nullptr;
   return found.settings->calls[std::min(nth, found.settings->calls.size() - 1)].plan();

@@ -13,7 +13,10 @@ namespace troupe {
 
 namespace {
 
-version find_version(const named<version>& versions, std::string_view name) {
+// `guess`: where it probably stands.
+version find_version(const named<version>& versions, std::string_view name, std::size_t guess) {
+  if (guess < versions.size() && versions[guess].first == name)
+    return versions[guess].second;
   auto it = std::lower_bound(versions.begin(), versions.end(), name,
                              [](const auto& e, std::string_view n) { return e.first < n; });
   return it != versions.end() && it->first == name ? it->second : version{};
@@ -21,6 +24,7 @@ version find_version(const named<version>& versions, std::string_view name) {
 
 void load_seen(thread_state& state, const named<named<version>>& from) {
   const auto& plan = *state.plan;
+  std::size_t next = 0;
   for (const auto& [name, versions] : from) {
     if (name == names::input) {
       state.input_seen = true;
@@ -29,7 +33,7 @@ void load_seen(thread_state& state, const named<named<version>>& from) {
       for (const auto& [channel, v] : versions)
         if (auto c = plan.find_channel(channel); c != no_index)
           marks[c] = v;
-    } else if (auto n = plan.find_node(name); n != no_index) {
+    } else if (auto n = plan.find_node(name, next); n != no_index) {
       auto& seen = state.seen[n];
       seen.present = true;
       if (versions.empty())
@@ -37,7 +41,7 @@ void load_seen(thread_state& state, const named<named<version>>& from) {
       const auto& triggers = plan.nodes[n].triggers;
       seen.at.resize(triggers.size());
       for (std::size_t i = 0; i < triggers.size(); ++i)
-        seen.at[i] = find_version(versions, plan.channels[triggers[i]].name);
+        seen.at[i] = find_version(versions, plan.channels[triggers[i]].name, i);
     } else {
       state.foreign_seen.emplace_back(name, versions);
     }
@@ -167,9 +171,10 @@ result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> p
   clear_state(state, std::move(plan), tag);
   const auto& channels = state.plan->channels;
   auto stored = from.channel_values.begin(); // sorted by name, as the versions are
+  std::size_t next = 0;
   for (const auto& [name, v] : from.channel_versions) {
     state.newest = std::max(state.newest, v);
-    auto c = state.plan->find_channel(name);
+    auto c = state.plan->find_channel(name, next);
     if (c == no_index) {
       state.foreign_versions.emplace_back(name, v);
       continue;
@@ -179,7 +184,7 @@ result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> p
       ++stored;
     if (stored == from.channel_values.end() || stored->first != name)
       continue; // the channel is empty
-    auto cell = load_channel(channels[c].spec, name, stored->second);
+    auto cell = load_channel(channels[c].spec, name, (stored++)->second);
     if (!cell)
       return cell.error();
     state.cells[c] = std::move(*cell);

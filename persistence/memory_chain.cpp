@@ -39,6 +39,39 @@ template <class T> void reserve_few(std::vector<T>& list) {
     list.reserve(few);
 }
 
+// The first of `size` places that `is_before` is false of; it is true of all places before it.
+// Cost: a few calls when the place is near `guess`.
+template <class F> std::size_t place_near(std::size_t guess, std::size_t size, const F& is_before) {
+  auto first = std::size_t{0}, last = size;
+  if (guess < size && is_before(guess)) {
+    first = guess + 1;
+    for (std::size_t reach = 1; first + reach <= size; reach *= 2) {
+      if (!is_before(first + reach - 1)) {
+        last = first + reach - 1;
+        break;
+      }
+      first += reach;
+    }
+  } else {
+    last = std::min(guess, size);
+    for (std::size_t reach = 1; reach <= last; reach *= 2) {
+      if (is_before(last - reach)) {
+        first = last - reach + 1;
+        break;
+      }
+      last -= reach;
+    }
+  }
+  while (first < last) {
+    auto middle = first + (last - first) / 2;
+    if (is_before(middle))
+      first = middle + 1;
+    else
+      last = middle;
+  }
+  return first;
+}
+
 store_key task_key(std::string_view checkpoint_id, std::string_view task_id) {
   store_key key;
   key.append_id(checkpoint_id);
@@ -102,7 +135,8 @@ void memory_chain::read(const name_table& names, std::size_t at, checkpoint_tupl
       if (const auto* val = find_value(versions[i].second, stored.channels[i]))
         values.add(versions[i].first) = *val;
   }
-  read_pending(names, kept.id(), out.pending_writes);
+  // A thread that goes on steadily has as many tasks for each checkpoint.
+  read_pending(names, kept.id(), at * tasks_.size() / checkpoints_.size(), out.pending_writes);
 }
 
 bool memory_chain::stores(const name_table& names, std::size_t at,
@@ -145,18 +179,14 @@ void memory_chain::erase(const std::function<bool(std::string_view id)>& is_gone
 
 // ---- values -------------------------------------------------------------------------------------
 
+// A thread that goes on steadily has as many values for each version.
 std::size_t memory_chain::value_place(const version& at, std::uint32_t channel) const noexcept {
-  constexpr std::ptrdiff_t newest = 8; // values, which are read most
-  auto key = [](const kept_value& v) { return std::tie(v.at, v.channel); };
-  auto wanted = std::tie(at, channel);
-  if (values_.empty() || key(values_.back()) < wanted) // usually
-    return values_.size();
-  auto first = values_.begin();
-  if (values_.end() - first > newest && key(*(values_.end() - newest)) < wanted)
-    first = values_.end() - newest;
-  auto found = std::lower_bound(first, values_.end(), wanted,
-                                [&key](const auto& v, const auto& w) { return key(v) < w; });
-  return static_cast<std::size_t>(found - values_.begin());
+  auto place = values_.size();
+  if (place > 0 && at.number > 0 && at.number < values_.back().at.number)
+    place = (at.number - 1) * place / values_.back().at.number;
+  return place_near(place, values_.size(), [&](std::size_t i) {
+    return std::tie(values_[i].at, values_[i].channel) < std::tie(at, channel);
+  });
 }
 
 const value* memory_chain::find_value(const version& at, std::uint32_t channel) const noexcept {
@@ -208,11 +238,9 @@ std::vector<memory_chain::placed_write> memory_chain::read_task(const name_table
   return out;
 }
 
-std::size_t memory_chain::task_place(std::string_view key) const noexcept {
-  if (tasks_.empty() || tasks_.back().record < key) // usually
-    return tasks_.size();
-  auto at = std::ranges::lower_bound(tasks_, key, {}, &kept_task::record);
-  return static_cast<std::size_t>(at - tasks_.begin());
+std::size_t memory_chain::task_place(std::string_view key, std::size_t guess) const noexcept {
+  return place_near(guess, tasks_.size(),
+                    [&](std::size_t i) { return std::string_view{tasks_[i].record} < key; });
 }
 
 memory_chain::kept_task memory_chain::make_task(name_table& names, std::string_view key,
@@ -237,7 +265,7 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
   if (task.writes.empty())
     return;
   auto key = task_key(checkpoint_id, task.task_id);
-  auto place = task_place(key);
+  auto place = task_place(key, tasks_.size());
   auto is_there = place < tasks_.size() && tasks_[place].record.starts_with(key.view());
   boost::container::small_vector<placed_write, 8> writes;
   writes.reserve(task.writes.size());
@@ -266,13 +294,13 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
 
 template <class F>
 void memory_chain::each_write(const name_table& names, std::string_view checkpoint_id,
-                              F&& take) const {
+                              std::size_t guess, F&& take) const {
   if (tasks_.empty())
     return;
   store_key key;
   key.append_id(checkpoint_id);
-  for (auto i = task_place(key); i < tasks_.size() && tasks_[i].record.starts_with(key.view());
-       ++i) {
+  for (auto i = task_place(key, guess);
+       i < tasks_.size() && tasks_[i].record.starts_with(key.view()); ++i) {
     const auto& task = tasks_[i];
     auto payload = std::string_view{task.record}.substr(key.view().size());
     auto task_id = take_id(payload).value_or("");
@@ -285,7 +313,7 @@ void memory_chain::each_write(const name_table& names, std::string_view checkpoi
 std::vector<slotted_write> memory_chain::writes_of(const name_table& names,
                                                    std::string_view checkpoint_id) const {
   std::vector<slotted_write> out;
-  each_write(names, checkpoint_id,
+  each_write(names, checkpoint_id, tasks_.size(),
              [&](const std::string& task_id, const stored_write& head, const value& val) {
                out.push_back({head.slot,
                               {task_id, std::string{names.all()[head.channel]}, val,
@@ -297,11 +325,11 @@ std::vector<slotted_write> memory_chain::writes_of(const name_table& names,
 // Tasks are kept in the order of their ids as bytes, and pending writes come by path, then by id.
 // For a checkpoint with one task, which is usual, both orders are the same.
 void memory_chain::read_pending(const name_table& names, std::string_view checkpoint_id,
-                                std::vector<pending_write>& out) const {
+                                std::size_t guess, std::vector<pending_write>& out) const {
   auto in_order = true;
   {
     refill<pending_write> writes{out, 0};
-    each_write(names, checkpoint_id,
+    each_write(names, checkpoint_id, guess,
                [&](const std::string& task_id, const stored_write& head, const value& val) {
                  if (writes.size() != 0) {
                    const auto& last = out[writes.size() - 1];
@@ -337,7 +365,7 @@ void memory_chain::rewind_writes(name_table& names, const std::string& checkpoin
     for (const auto& [slot, write] : std::span{from, to})
       writes.push_back({slot, names.number(write.channel), write.task_path, write.value});
     auto task = make_task(names, task_key(checkpoint_id, task_id), writes);
-    auto place = static_cast<std::ptrdiff_t>(task_place(task.record));
+    auto place = static_cast<std::ptrdiff_t>(task_place(task.record, tasks_.size()));
     tasks_.insert(tasks_.begin() + place, std::move(task));
     from = to;
   }

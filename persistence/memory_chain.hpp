@@ -104,18 +104,20 @@ private:
   std::size_t value_place(const version& at, std::uint32_t channel) const noexcept;
   const value* find_value(const version& at, std::uint32_t channel) const noexcept;
   void store_value(const version& at, std::uint32_t channel, const value* val);
-  /// The first task whose record does not sort before `key`.
-  std::size_t task_place(std::string_view key) const noexcept;
+  /// The first task whose record does not sort before `key`. The search begins at a guess; the
+  /// end is a good one for a new task.
+  std::size_t task_place(std::string_view key, std::size_t guess) const noexcept;
   static std::vector<placed_write> read_task(const name_table& names, const kept_task& task,
                                              std::string_view payload);
   static kept_task make_task(name_table& names, std::string_view key,
                              std::span<const placed_write> writes);
   /// Calls `take` with each write, by task id and slot.
   template <class F>
-  void each_write(const name_table& names, std::string_view checkpoint_id, F&& take) const;
+  void each_write(const name_table& names, std::string_view checkpoint_id, std::size_t guess,
+                  F&& take) const;
   std::vector<slotted_write> writes_of(const name_table& names,
                                        std::string_view checkpoint_id) const;
-  void read_pending(const name_table& names, std::string_view checkpoint_id,
+  void read_pending(const name_table& names, std::string_view checkpoint_id, std::size_t guess,
                     std::vector<pending_write>& out) const;
 
   std::vector<kept_checkpoint> checkpoints_;

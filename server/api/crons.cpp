@@ -50,6 +50,29 @@ void check_end(const std::optional<std::string>& end) {
     throw refusal{422, "end_time: \"" + *end + "\" is not a time as 2026-11-21T20:21:07Z"};
 }
 
+// A cron's id is in the `configurable` of its runs.
+value with_cron_id(const value& config, const std::string& id) {
+  auto own = config.is_map() ? config : value::map();
+  auto configurable = own["configurable"].is_map() ? own["configurable"] : value::map();
+  return own.with("configurable", configurable.with("cron_id", id));
+}
+
+// What a cron's runs are asked for. The id that the server added does not forbid a context.
+run_request request_of(const cron_record& cron) {
+  auto config = cron.payload["config"];
+  if (config.is_map() && config["configurable"].is_map())
+    config = config.with("configurable", config["configurable"].without("cron_id"));
+  auto out = read_run_request(cron.payload.without("thread_id").with("config", config));
+  out.kwargs = out.kwargs.with("config", with_cron_id(out.kwargs["config"], cron.cron_id));
+  return out;
+}
+
+// The next time of a cron; also of one that is switched off, for when it is switched on.
+value date_of(cron_record cron, std::int64_t micros) {
+  cron.enabled = true;
+  return next_run_date(cron, micros);
+}
+
 http_whole create_cron(const rooms& with, const api_call& call) {
   auto given = json_body(call.request);
   checked_body body{given};
@@ -80,16 +103,14 @@ http_whole create_cron(const rooms& with, const api_call& call) {
   check_zone(body.text("timezone"));
   check_end(body.text("end_time"));
   check_coming(made, time);
-  if (auto then = body.one_of("on_run_completed", cron_completions))
+  auto then = body.one_of("on_run_completed", cron_completions);
+  if (!made.thread_id.is_null())
+    made.on_run_completed = {}; // its thread stays in any case
+  else if (then)
     made.on_run_completed = *then;
-  else if (!made.thread_id.is_null())
-    made.on_run_completed = {};
-  auto config = body.map("config");
-  auto configurable = config["configurable"].is_map() ? config["configurable"] : value::map();
   made.payload = given.with("assistant_id", made.assistant_id)
-                   .with("config",
-                         config.with("configurable", configurable.with("cron_id", made.cron_id)));
-  made.next_run_date = next_run_date(made, time);
+                   .with("config", with_cron_id(body.map("config"), made.cron_id));
+  made.next_run_date = date_of(made, time);
   with.documents->commit_and_wait({{document_kind::cron, made.cron_id, made.body(), 0}}).value();
   return json_answer(made.body());
 }
@@ -108,6 +129,8 @@ http_whole get_cron(const rooms& with, const api_call& call) {
 
 http_whole update_cron(const rooms& with, const api_call& call) {
   auto given = json_body(call.request);
+  if (given.empty())
+    throw refusal{400, "Request body cannot be empty"};
   checked_body body{given};
   check_webhook(with, body); // one that is stored stays, also when the policy has changed
   for (;;) {
@@ -129,20 +152,21 @@ http_whole update_cron(const rooms& with, const api_call& call) {
         changed.payload = changed.payload.with("metadata", changed.metadata);
         continue;
       }
-      changed.payload = changed.payload.with(e.key(), e.val);
+      changed.payload = changed.payload.with(
+        e.key(), e.key() == "config" ? with_cron_id(body.map("config"), changed.cron_id) : e.val);
       if (e.key() == "timezone")
         changed.timezone = e.val;
       else if (e.key() == "end_time")
         changed.end_time = e.val;
     }
-    if (auto then = body.one_of("on_run_completed", cron_completions))
+    auto then = body.one_of("on_run_completed", cron_completions);
+    if (then && changed.thread_id.is_null())
       changed.on_run_completed = *then;
-    read_run_request(changed.payload); // that its runs can be made
-    changed.enabled = true;            // for the date, which is also that of a disabled one
+    request_of(changed); // that its runs can be made
     auto time = with.runs.now();
     check_coming(changed, time);
-    changed.next_run_date = next_run_date(changed, time);
-    changed.enabled = body.flag("enabled", cron_record::of(found.body).enabled);
+    changed.next_run_date = date_of(changed, time);
+    changed.enabled = body.flag("enabled", changed.enabled);
     changed.updated_at = time_text(time);
     auto stored = with.documents->commit_and_wait(
       {{document_kind::cron, changed.cron_id, changed.body(), found.revision}});
@@ -194,7 +218,7 @@ http_whole count_crons(const rooms& with, const api_call& call) {
 
 void start_cron(const rooms& with, const cron_record& cron,
                 const std::function<document_change()>& along) {
-  auto request = read_run_request(cron.payload.without("thread_id"));
+  auto request = request_of(cron);
   request.keeps_thread = cron.on_run_completed == value("keep");
   auto assistant = assistant_of_run(with, cron.assistant_id);
   with.runs.create(cron.thread_id.is_string() ? std::string{cron.thread_id.as_string()}

@@ -68,6 +68,16 @@ std::optional<app<>> graph_of_state(const rooms& with, const thread_record& thre
   return graph;
 }
 
+// The writes of the newest checkpoint, where a thread asks; else none.
+static std::vector<pending_write> writes_beside(const rooms& with, const thread_record& thread,
+                                                const state_snapshot& state) {
+  const auto& saver = with.graphs.machine().saver();
+  if (!saver || thread.status != thread_status::interrupted || state.created_at.empty())
+    return {};
+  auto read = saver->get_tuple({thread.thread_id, "", state.config.checkpoint_id}).value();
+  return read ? std::move(read->pending_writes) : std::vector<pending_write>{};
+}
+
 value thread_form(const rooms& with, const thread_record& thread, bool with_ttl) {
   auto out = public_form(thread.body()).without("ttl");
   if (with_ttl && thread.ttl_minutes)
@@ -81,7 +91,8 @@ value thread_form(const rooms& with, const thread_record& thread, bool with_ttl)
   if (!state)
     throw state.error();
   auto values = graph ? checkpoint_values(*graph, *state).value() : wire_form(state->values);
-  return out.with("values", values).with("interrupts", interrupts_form(*state));
+  return out.with("values", values)
+    .with("interrupts", interrupts_form(*state, writes_beside(with, thread, *state)));
 }
 
 void read_page(const checked_body& body, std::span<const std::string_view> sorts,

@@ -27,9 +27,7 @@ void run_events::begin(const run_record& run, bool stateless) {
   auto path = run_path(run, stateless);
   std::lock_guard lock{mutex_};
   shows_ids_ = run.flag("resumable");
-  out_.emplace(to_, http_headers{{"Content-Location", path},
-                                 {"Location", path + "/stream"},
-                                 {"X-Accel-Buffering", "no"}});
+  out_.emplace(to_, http_headers{{"Content-Location", path}, {"Location", path + "/stream"}});
   for (const auto& event : std::exchange(early_, {}))
     out_->event(event.name, event.data, shows_ids_ ? std::to_string(event.seq) : std::string{});
   if (ended_)

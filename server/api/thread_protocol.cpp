@@ -64,10 +64,12 @@ std::set<std::string> questions_of(const rooms& with, const std::string& thread_
 run_record start_run(const rooms& with, const std::string& thread_id, value body) {
   body = body.with("if_not_exists", "create")
            .with("stream_subgraphs", true)
+           .with("stream_resumable", true)
            .with("stream_mode",
                  value::list({"values", "updates", "messages-tuple", "custom", "tasks", "tools"}));
   auto request = read_run_request(body);
   request.is_followed = true;
+  request.kwargs = request.kwargs.with("whole_state", true);
   with.hubs->at(thread_id); // sees the run from its beginning
   auto assistant = assistant_of_run(with, request.assistant_id);
   check_graph(with, assistant.graph_id);
@@ -78,10 +80,12 @@ value run_start(const rooms& with, const std::string& thread_id, const value& id
                 const value& params) {
   if (!params["assistant_id"].is_string())
     return failure(id, "invalid_argument", "run.start requires an assistant_id.");
-  auto body = value::map({{"assistant_id", params["assistant_id"]},
-                          {"config", params["config"]},
-                          {"metadata", params["metadata"]},
-                          {"multitask_strategy", params["multitaskStrategy"]}});
+  auto body = value::map(
+    {{"assistant_id", params["assistant_id"]},
+     {"config", params["config"]},
+     {"metadata", params["metadata"]},
+     {"multitask_strategy", params["multitaskStrategy"].is_null() ? params["multitask_strategy"]
+                                                                  : params["multitaskStrategy"]}});
   auto hub = with.hubs->at(thread_id);
   auto answering = hub->answer();
   if (!params["input"].is_null() && !questions_of(with, thread_id).empty())
@@ -95,6 +99,11 @@ value run_start(const rooms& with, const std::string& thread_id, const value& id
 value input_respond(const rooms& with, const std::string& thread_id, const value& id,
                     const value& params) {
   auto given = params["responses"].is_list() ? params["responses"] : value::list({params});
+  if (given.empty())
+    return failure(id, "invalid_argument", "input.respond requires at least one response.");
+  auto found = with.documents->get(document_kind::thread, thread_id).value();
+  if (!found || !thread_record::of(found->body).had_runs)
+    return failure(id, "no_such_run", "No active run is bound to this thread.");
   auto hub = with.hubs->at(thread_id);
   auto answering = hub->answer();
   auto waiting = questions_of(with, thread_id);
@@ -187,7 +196,7 @@ http_whole post_command(const rooms& with, const api_call& call) {
 // Errors: throws refusal{400}.
 subscription subscription_of(const value& given) {
   subscription out;
-  if (!given["channels"].is_list() || given["channels"].empty())
+  if (!given.is_map() || !given["channels"].is_list() || given["channels"].empty())
     throw refusal{400, "channels is required and must be a non-empty array"};
   for (const auto& one : given["channels"].items())
     if (one.is_string())
@@ -225,9 +234,12 @@ struct held_reading {
 
 void stream_events(const rooms& with, const api_call& call, const http_responder& to) {
   auto thread_id = checked_id(call.parameters[0], "thread");
-  auto what = subscription_of(json_body(call.request));
+  auto asked = from_json(call.request.body, json_form::plain);
+  if (!asked)
+    throw refusal{400, "Invalid JSON body"};
+  auto what = subscription_of(*asked);
   auto hub = with.hubs->at(thread_id); // before the head: it keeps the events from here on
-  auto out = std::make_shared<event_writer>(to, http_headers{{"X-Accel-Buffering", "no"}});
+  auto out = std::make_shared<event_writer>(to);
   auto held = std::make_shared<held_reading>();
   out->when_gone([held] { held->drop(); });
   std::shared_ptr<void> follows; // until the subscription is dropped
@@ -342,11 +354,13 @@ void hear(const std::shared_ptr<socket_session>& session, const std::string& tex
     return subscribe(session, id, (*command)["params"]);
   if (id.is_int() && (*command)["method"] == value("subscription.unsubscribe")) {
     const auto& name = (*command)["params"]["subscription_id"];
+    if (!name.is_string())
+      return session->say(
+        failure(id, "invalid_argument", "subscription.unsubscribe requires a subscription_id."));
     std::shared_ptr<void> dropped;
     {
       std::lock_guard lock{session->mutex};
-      auto found = name.is_string() ? session->subscriptions.find(std::string{name.as_string()})
-                                    : session->subscriptions.end();
+      auto found = session->subscriptions.find(std::string{name.as_string()});
       if (found != session->subscriptions.end()) {
         dropped = std::move(found->second);
         session->subscriptions.erase(found);

@@ -18,8 +18,8 @@ namespace troupe::server {
 /// peer that is gone are dropped.
 class event_writer {
 public:
-  event_writer(http_responder to, http_headers headers,
-               std::chrono::milliseconds heartbeat = limits::server_heartbeat);
+  explicit event_writer(http_responder to, http_headers headers = {},
+                        std::chrono::milliseconds heartbeat = limits::server_heartbeat);
 
   /// One frame, as event_frame() makes it. `data` is one line of JSON.
   void event(std::string_view name, std::string_view data, std::string_view id = {}) const;

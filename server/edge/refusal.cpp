@@ -63,8 +63,10 @@ http_whole answer_of(const error& why) {
 
 value json_body(const http_asked& request) {
   auto body = from_json(request.body, json_form::plain);
-  if (!body)
-    throw refusal{422, "Invalid JSON in request body"};
+  if (!body) // for example JSON that is nested too deeply
+    throw refusal{422, body.error().message().starts_with("read JSON: not JSON")
+                         ? "Invalid JSON in request body"
+                         : body.error().message()};
   if (!body->is_map())
     throw refusal{422, shortened(to_plain_json(*body), limits::server_echo_bytes_max)
                          + " is not of type \"object\""};

@@ -30,8 +30,8 @@ bool wants(const subscription& what, const protocol_event& event) {
   auto channel = channel_of(event);
   if (std::ranges::find(what.channels, channel) == what.channels.end())
     return false;
-  if (what.namespaces.empty())
-    return !what.depth || event.ns.size() <= *what.depth;
+  if (what.namespaces.empty()) // the depth is counted from a namespace
+    return true;
   return std::ranges::any_of(what.namespaces, [&](const std::vector<std::string>& prefix) {
     return prefix.size() <= event.ns.size()
            && std::equal(prefix.begin(), prefix.end(), event.ns.begin(), fits_segment)

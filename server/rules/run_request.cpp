@@ -13,8 +13,6 @@ namespace troupe::server {
 
 namespace {
 
-using names = std::span<const std::string_view>;
-
 constexpr std::array<std::string_view, 4> strategies{"reject", "enqueue", "interrupt", "rollback"};
 constexpr std::array<std::string_view, 2> disconnects{"cancel", "continue"};
 constexpr std::array<std::string_view, 2> completions{"delete", "keep"};

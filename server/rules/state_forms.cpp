@@ -1,6 +1,10 @@
 // state_forms: ThreadState, its tasks and checkpoints.
 #include "server/rules/state_forms.hpp"
+
+#include "graph/names.hpp"
 #include "server/rules/wire_form.hpp"
+
+#include <algorithm>
 
 namespace troupe::server {
 
@@ -40,6 +44,20 @@ value task_form(const task_snapshot& task, const std::string& thread_id) {
                      {"result", task.result ? wire_form(*task.result) : value{}}});
 }
 
+// Whether a task has writes besides its questions and answers.
+bool is_finished(const std::string& task_id, const std::vector<pending_write>& writes) {
+  return std::ranges::any_of(writes, [&](const pending_write& write) {
+    return write.task_id == task_id && write.channel != names::interrupt
+           && write.channel != names::resume;
+  });
+}
+
+std::vector<interrupt> read_questions(const value& stored) {
+  if (!stored.is_list())
+    return {stored.as<interrupt>()};
+  return stored.as<std::vector<interrupt>>();
+}
+
 } // namespace
 
 value checkpoint_form(const checkpoint_ref& at, const value& metadata) {
@@ -59,11 +77,18 @@ value questions_form(const std::vector<interrupt>& questions) {
   return value::list(std::move(out));
 }
 
-value interrupts_form(const state_snapshot& state) {
+value interrupts_form(const state_snapshot& state, const std::vector<pending_write>& writes) {
   auto out = value::map();
   for (const auto& task : state.tasks)
     if (!task.interrupts.empty())
       out = out.with(task.id, questions_form(task.interrupts));
+  auto is_shown = [&state](const std::string& id) {
+    return std::ranges::any_of(state.tasks, [&id](const auto& task) { return task.id == id; });
+  };
+  for (const auto& write : writes)
+    if (write.channel == names::interrupt && !is_shown(write.task_id)
+        && !is_finished(write.task_id, writes))
+      out = out.with(write.task_id, questions_form(read_questions(write.value)));
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <troupe/runtime.hpp>
+#include <troupe/saver.hpp>
 
 #include <string>
 #include <vector>
@@ -18,8 +19,9 @@ value state_form(const state_snapshot& state, const std::string& thread_id);
 /// checkpoints around it, by namespace, which are the `parents` of its metadata, and its own.
 value checkpoint_form(const checkpoint_ref& at, const value& metadata = {});
 
-/// {task id: [{id, value}, …]} of the tasks that asked.
-value interrupts_form(const state_snapshot& state);
+/// {task id: [{id, value}, …]} of the tasks that asked. `writes`: those of the checkpoint. They
+/// have the questions of tasks that are not in the state, since a command's `goto` began them.
+value interrupts_form(const state_snapshot& state, const std::vector<pending_write>& writes = {});
 /// [{id, value}, …].
 value questions_form(const std::vector<interrupt>& questions);
 

@@ -23,12 +23,18 @@ namespace troupe::server {
 namespace {
 
 // The channels of the graph's output schema, for all that clients see of a run, as in the recorded
-// server; empty where they are all channels of the state.
-std::vector<std::string> output_names(const compiled_graph& graph) {
+// server; empty where they are all channels of the state. A run of the thread protocol shows these
+// in any case.
+std::vector<std::string> output_names(const compiled_graph& graph, const run_record& run) {
   const auto& plan = *graph.plan();
   std::vector<std::string> out;
   if (plan.single || std::ranges::equal(plan.output_keys, plan.stream_keys))
     return out;
+  if (run.flag("whole_state")) {
+    for (auto c : plan.stream_keys)
+      out.push_back(plan.channels[c].name);
+    return out;
+  }
   for (auto c : plan.output_keys)
     out.push_back(plan.channels[c].name);
   return out;
@@ -41,8 +47,7 @@ value output_of(const value& values, const std::vector<interrupt>& questions) {
 // The values that a run ends with: of a graph's run that asks, or that showed none, those of its
 // checkpoint. Tasks that ended beside the question wrote none of them, nor did those of the run's
 // own `goto`.
-value values_of(const run_result& ended, const std::optional<app<>>& graph,
-                const std::string& thread_id) {
+value values_of(const run_result& ended, const std::optional<app<>>& graph, const run_record& run) {
   auto values = wire_form(ended.value());
   if (!graph || graph->graph().plan()->single)
     return values;
@@ -50,13 +55,13 @@ value values_of(const run_result& ended, const std::optional<app<>>& graph,
     values = value::map();
   else if (ended.interrupts().empty())
     return values;
-  auto newest = graph->try_get_state({.thread_id = thread_id});
+  auto newest = graph->try_get_state({.thread_id = run.thread_id});
   if (!newest || newest->created_at.empty())
     return values;
   auto stored = checkpoint_values(*graph, *newest);
   if (!stored)
     return values;
-  auto names = output_names(graph->graph());
+  auto names = output_names(graph->graph(), run);
   if (names.empty())
     return std::move(*stored);
   auto out = value::map();
@@ -77,6 +82,20 @@ void drop_unknown_breakpoints(const compiled_graph& graph, run_config& config) {
                   + graph.name() + "` has no node " + to_json(name));
       return true;
     });
+}
+
+// A client's `configurable` is a context, too: of it, the graph gets the members that its context
+// has.
+void drop_unknown_context(const compiled_graph& graph, run_config& config) {
+  const auto& schema = graph.plan()->context.json;
+  const auto& known = schema["properties"];
+  const auto& others = schema["additionalProperties"];
+  if (!known.is_map() || !config.context.is_map() || !(others.is_null() || others == value(false)))
+    return;
+  auto given = config.context;
+  for (const auto& e : given.entries())
+    if (!known.contains(e.key()))
+      config.context = config.context.without(e.key());
 }
 
 // A command with all its members, or the input.
@@ -190,8 +209,9 @@ void run_service::start(const std::shared_ptr<live_run>& hand) {
     throw error{errc::unknown_graph,
                 "run " + run.run_id + ": the server has no graph `" + run.graph_id + '`'};
   auto config = config_of(run);
-  config.output_keys = output_names(with->graph());
+  config.output_keys = output_names(with->graph(), run);
   drop_unknown_breakpoints(with->graph(), config);
+  drop_unknown_context(with->graph(), config);
   control_hooks::set_gate(hand->control, std::move(gate));
   config.control = hand->control;
   const bool began_before = run.began_before() || hand->conflicts > 0;
@@ -367,7 +387,7 @@ run_service::finishing run_service::finish(const std::shared_ptr<live_run>& hand
     remove_checkpoints(run);
   run_outcome outcome{.run = run, .started_at = hand->started_at};
   if (how) {
-    outcome.values = values_of(*how, graph_of(*hand), run.thread_id);
+    outcome.values = values_of(*how, graph_of(*hand), run);
     if (!std::exchange(hand->has_said_its_end, true))
       for (auto& [name, data] : hand->frames.ended(outcome.values))
         say(*hand, std::move(name), std::move(data));

@@ -196,6 +196,26 @@ BOOST_DATA_TEST_CASE(a_cancelled_run_ends_at_once_whatever_it_waits_for_and_goes
   BOOST_TEST(c_ran == 1);
 }
 
+// Steps that were whole are stored, and the tasks that had finished beside the cancelled one.
+BOOST_DATA_TEST_CASE(a_cancelled_run_with_durability_exit_stores_its_last_step,
+                     data::make(all_waits), what) {
+  held_run held;
+  counter c_ran{0};
+  runtime rt{with_memory()};
+  auto app = rt.load(a_b_c(held, what, c_ran));
+  run_control control;
+  auto run = app.start({}, {.thread_id = "t", .durability = durability::exit, .control = control});
+  reach_b(held, what);
+  control.cancel();
+  BOOST_TEST((code_of(run.get()) == errc::cancelled));
+  let_go(held, what);
+  auto state = app.get_state({.thread_id = "t"});
+  BOOST_TEST(state.values["log"] == words({"a"}));
+  BOOST_TEST(state.next == std::vector<std::string>{"b"}, boost::test_tools::per_element());
+  BOOST_TEST(app.invoke(nullptr, {.thread_id = "t"}).value()["log"] == whole_log(what));
+  BOOST_TEST(c_ran == 1);
+}
+
 BOOST_AUTO_TEST_CASE(a_stream_of_a_cancelled_run_gives_what_there_was_and_then_the_error) {
   held_run held;
   counter c_ran{0};

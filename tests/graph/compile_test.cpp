@@ -416,7 +416,7 @@ BOOST_AUTO_TEST_CASE(pulled_task_is_known_by_its_node_and_triggers) {
   auto g = unconnected({"bad", "ok", "z"});
   g.add_edge(START, "bad");
   g.add_edge(START, "z");
-  g.add_edge({"ok", "bad"}, "z");
+  g.add_edge({"bad", "ok"}, "z");
   auto graph = g.compile();
   auto id = [&graph](std::string_view node, std::string_view checkpoint_id, std::int64_t step) {
     return pulled_task_id({.checkpoint_id = checkpoint_id, .checkpoint_ns = {}, .step = step},

@@ -54,11 +54,20 @@ inline compiled_graph failing_graph() {
   return g.compile({.name = "fail"});
 }
 
-// Its output schema has `shown` alone.
+struct narrow_context {
+  std::optional<std::string> user_id;
+  TROUPE_STATE(narrow_context, user_id)
+};
+
+// Its output schema has `shown` alone; `hidden` is the user of its context.
 inline compiled_graph narrow_graph() {
   state_graph<> g{{{"shown", sum}, {"hidden", last_value}}};
   g.output_schema({{"shown", sum}});
-  g.add_node("a", [] { return state_update{{"shown", 1}, {"hidden", "secret"}}; });
+  g.context_schema<narrow_context>();
+  g.add_node("a", [](const state_view&, context& ctx) {
+    auto user = ctx.run_context_as<narrow_context>().user_id;
+    return state_update{{"shown", 1}, {"hidden", user.value_or("secret")}};
+  });
   g.add_edge(START, "a");
   g.add_edge("a", END);
   return g.compile({.name = "narrow"});

@@ -61,6 +61,46 @@ BOOST_AUTO_TEST_CASE(clients_see_the_channels_of_the_output_schema) {
   BOOST_TEST(state["values"]["hidden"] == value("secret")); // the state is all of it
 }
 
+BOOST_AUTO_TEST_CASE(a_graph_gets_the_members_of_its_context_among_what_a_client_configures) {
+  served_rooms server;
+  auto hidden = [&](const char* member, const value& given) {
+    auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
+    auto body = value::map({{"assistant_id", "narrow"}, {"input", value::map()}});
+    auto output = server.post("/threads/" + thread + "/runs/wait", body.with(member, given)).json();
+    BOOST_TEST(output == (value{{"shown", 1}}), to_json(output));
+    return server.ask("GET", "/threads/" + thread + "/state").json()["values"]["hidden"];
+  };
+  auto others = value::map({{"thread_id", "t"}, {"cron_id", "c"}, {"model", "m"}});
+  BOOST_TEST(hidden("config", value::map().with("configurable", others)) == value("secret"));
+  BOOST_TEST(hidden("config", value::map().with("configurable", others.with("user_id", "ada")))
+             == value("ada"));
+  BOOST_TEST(hidden("context", value::map({{"user_id", "bob"}, {"other", 1}})) == value("bob"));
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_shows_the_question_of_a_node_that_a_command_went_to) {
+  served_rooms server;
+  auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();
+  auto path = "/threads/" + thread;
+  auto run = [&](const char* member, const value& given) {
+    return server
+      .post(path + "/runs/wait", value::map({{"assistant_id", "ask"}}).with(member, given))
+      .json();
+  };
+  run("input", value::map({{"shown", 5}}));
+  run("command", value::map({{"resume", "yes"}}));
+  auto asked = run("command", value::map({{"goto", "ask"}}))["__interrupt__"];
+  BOOST_TEST(asked[0]["value"] == value("sure?"));
+  auto shown = server.ask("GET", path).json();
+  BOOST_TEST(shown["status"] == value("interrupted"));
+  BOOST_REQUIRE(shown["interrupts"].size() == 1u);
+  BOOST_TEST(shown["interrupts"].entries()[0].val == asked);
+  run("command", value::map({{"resume", "no"}}));
+  shown = server.ask("GET", path).json();
+  BOOST_TEST(shown["status"] == value("idle"));
+  BOOST_TEST(shown["interrupts"] == value::map());
+  BOOST_TEST(shown["values"]["hidden"] == value("no"));
+}
+
 BOOST_AUTO_TEST_CASE(a_run_that_asks_shows_its_checkpoint_and_the_state_what_was_written_beside) {
   served_rooms server;
   auto thread = server.post("/threads", value::map()).json()["thread_id"].as<std::string>();

@@ -202,6 +202,57 @@ BOOST_AUTO_TEST_CASE(an_answer_that_is_refused_leaves_its_question_to_be_answere
   BOOST_TEST(respond({to(question)})["error"] == value("no_such_interrupt"));
 }
 
+BOOST_AUTO_TEST_CASE(a_run_of_the_protocol_can_be_joined_later_and_shows_the_whole_state) {
+  streamed_thread thread;
+  auto start = [&](const char* strategy) {
+    auto params = value::map({{"assistant_id", "narrow"},
+                              {"input", value::map({{"shown", 1}, {"hidden", "mine"}})},
+                              {"multitask_strategy", strategy}});
+    auto command = value::map({{"id", 1}, {"method", "run.start"}, {"params", params}});
+    return thread.server.post(thread.path("/commands"), command).json();
+  };
+  auto run = start("enqueue")["result"]["run_id"].as<std::string>();
+  auto path = thread.path("/runs/") + run;
+  thread.server.ask("GET", path + "/join");
+  auto kwargs = thread.server.ask("GET", path).json()["kwargs"];
+  BOOST_TEST(kwargs["resumable"] == value(true));
+  auto events = thread.server.ask("GET", path + "/stream", "", "Last-Event-ID: -1\r\n").body;
+  BOOST_TEST(events.find(R"({"hidden":"mine","shown":1})") != events.npos, events);
+  BOOST_TEST(events.find(R"({"hidden":"secret","shown":2})") != events.npos, events);
+  BOOST_TEST(events.find("\nid: 1\n") != events.npos, events);
+  BOOST_TEST(start("unknown")["type"] == value("error")); // the name without a capital counts, too
+}
+
+BOOST_AUTO_TEST_CASE(an_answer_needs_a_response_and_a_run) {
+  streamed_thread thread;
+  auto respond = [&](const value& responses) {
+    auto params = value::map().with("responses", responses);
+    auto command = value::map({{"id", 1}, {"method", "input.respond"}, {"params", params}});
+    return thread.server.post(thread.path("/commands"), command).json()["error"];
+  };
+  auto to_nothing = value::list({value::map({{"interrupt_id", "x"}, {"response", "yes"}})});
+  BOOST_TEST(respond(value::list()) == value("invalid_argument"));
+  BOOST_TEST(respond(to_nothing) == value("no_such_run"));
+  thread.run("hi");
+  BOOST_TEST(respond(to_nothing) == value("no_such_interrupt"));
+  BOOST_TEST(thread.server.ask("GET", thread.path("/runs")).json().size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(an_event_stream_tells_proxies_once_that_they_must_not_gather) {
+  streamed_thread thread;
+  auto run = thread.server.post(thread.path("/runs/stream"),
+                                thread.body_of_run("chat", "hi", false));
+  auto first = run.head.find("X-Accel-Buffering: no\r\n");
+  BOOST_REQUIRE(first != run.head.npos);
+  BOOST_TEST(run.head.find("X-Accel-Buffering", first + 1) == run.head.npos, run.head);
+}
+
+BOOST_AUTO_TEST_CASE(a_subscription_without_channels_is_refused) {
+  streamed_thread thread;
+  for (const char* body : {"", "{", "[1]", "{}", R"({"channels":[]})"})
+    BOOST_TEST(thread.server.ask("POST", thread.path("/stream/events"), body).status == 400, body);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe::server::test
