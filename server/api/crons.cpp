@@ -57,7 +57,7 @@ value with_cron_id(const value& config, const std::string& id) {
   return own.with("configurable", configurable.with("cron_id", id));
 }
 
-// What a cron's runs are asked for. The id that the server added does not forbid a context.
+// The request of a cron's runs. The id that the server added does not forbid a context.
 run_request request_of(const cron_record& cron) {
   auto config = cron.payload["config"];
   if (config.is_map() && config["configurable"].is_map())
