@@ -101,9 +101,8 @@ value input_respond(const rooms& with, const std::string& thread_id, const value
   auto given = params["responses"].is_list() ? params["responses"] : value::list({params});
   if (given.empty())
     return failure(id, "invalid_argument", "input.respond requires at least one response.");
-  auto found = with.documents->get(document_kind::thread, thread_id).value();
-  if (!found || !thread_record::of(found->body).had_runs)
-    return failure(id, "no_such_run", "No active run is bound to this thread.");
+  if (!with.documents->get(document_kind::thread, thread_id).value())
+    return failure(id, "no_such_run", "No interrupted run is bound to this thread.");
   auto hub = with.hubs->at(thread_id);
   auto answering = hub->answer();
   auto waiting = questions_of(with, thread_id);

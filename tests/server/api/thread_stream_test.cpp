@@ -223,19 +223,20 @@ BOOST_AUTO_TEST_CASE(a_run_of_the_protocol_can_be_joined_later_and_shows_the_who
   BOOST_TEST(start("unknown")["type"] == value("error")); // the name without a capital counts, too
 }
 
-BOOST_AUTO_TEST_CASE(an_answer_needs_a_response_and_a_run) {
+BOOST_AUTO_TEST_CASE(an_answer_needs_a_response_and_a_thread) {
   streamed_thread thread;
-  auto respond = [&](const value& responses) {
+  auto respond = [&](const value& responses, const std::string& path = {}) {
     auto params = value::map().with("responses", responses);
     auto command = value::map({{"id", 1}, {"method", "input.respond"}, {"params", params}});
-    return thread.server.post(thread.path("/commands"), command).json()["error"];
+    return thread.server.post(path.empty() ? thread.path("/commands") : path, command)
+      .json()["error"];
   };
   auto to_nothing = value::list({value::map({{"interrupt_id", "x"}, {"response", "yes"}})});
   BOOST_TEST(respond(value::list()) == value("invalid_argument"));
-  BOOST_TEST(respond(to_nothing) == value("no_such_run"));
-  thread.run("hi");
+  BOOST_TEST(respond(to_nothing, "/threads/7b0d7c9c-31a1-4f5f-8a38-0d5a2a3f2b14/commands")
+             == value("no_such_run"));
   BOOST_TEST(respond(to_nothing) == value("no_such_interrupt"));
-  BOOST_TEST(thread.server.ask("GET", thread.path("/runs")).json().size() == 1u);
+  BOOST_TEST(thread.server.ask("GET", thread.path("/runs")).json().size() == 0u);
 }
 
 BOOST_AUTO_TEST_CASE(an_event_stream_tells_proxies_once_that_they_must_not_gather) {
