@@ -386,8 +386,8 @@ BOOST_DATA_TEST_CASE(an_inner_run_is_stopped_when_the_attempt_around_it_runs_out
   state_graph<> in{{{"x", last_value}}};
   in.add_node("holds",
               [&](context& ctx) {
-                if (++attempts == 2)
-                  return state_update{{"x", "second"}};
+                if (++attempts > 1)
+                  return state_update{{"x", "later"}};
                 hold.pass();
                 stopped += ctx.stop_requested();
                 told.open();
@@ -399,15 +399,19 @@ BOOST_DATA_TEST_CASE(an_inner_run_is_stopped_when_the_attempt_around_it_runs_out
   in.add_edge("holds", "behind");
   node_options options;
   options.timeout = 20ms;
-  options.retry_policy = retry_policy{.initial_interval = 0ns, .jitter = false};
+  options.retry_policy = // on a busy machine, later attempts may run out of time, too
+    retry_policy{.initial_interval = 0ns, .max_attempts = 1000, .jitter = false};
   runtime rt{with_memory()};
   auto app = rt.load(around({{"x", last_value}}, "inner", in.compile(), way, options));
-  BOOST_TEST(app.invoke({}, {.thread_id = "t"}).value()["x"] == value("second"));
+  auto how = app.try_invoke({}, {.thread_id = "t"});
   hold.open();
   told.pass();
+  BOOST_REQUIRE((code_of(how) == errc::ok));
+  BOOST_TEST(how->value()["x"] == value("later"));
   BOOST_TEST(stopped == 1);
-  BOOST_TEST(attempts == 2);
-  BOOST_TEST(went_on == 1); // of the second attempt
+  BOOST_TEST(attempts >= 2);
+  BOOST_TEST(went_on >= 1);
+  BOOST_TEST(went_on < attempts); // not of the first one
 }
 
 BOOST_DATA_TEST_CASE(an_inner_run_is_stopped_when_the_root_run_is_cancelled, data::make(all_ways),
