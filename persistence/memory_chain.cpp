@@ -135,7 +135,7 @@ void memory_chain::read(const name_table& names, std::size_t at, checkpoint_tupl
       if (const auto* val = find_value(versions[i].second, stored.channels[i]))
         values.add(versions[i].first) = *val;
   }
-  // A thread that goes on steadily has as many tasks for each checkpoint.
+  // The checkpoints of a steady thread have equal numbers of tasks.
   read_pending(names, kept.id(), at * tasks_.size() / checkpoints_.size(), out.pending_writes);
 }
 
@@ -179,7 +179,7 @@ void memory_chain::erase(const std::function<bool(std::string_view id)>& is_gone
 
 // ---- values -------------------------------------------------------------------------------------
 
-// A thread that goes on steadily has as many values for each version.
+// The versions of a steady thread have equal numbers of values.
 std::size_t memory_chain::value_place(const version& at, std::uint32_t channel) const noexcept {
   auto place = values_.size();
   if (place > 0 && at.number > 0 && at.number < values_.back().at.number)

@@ -9,6 +9,7 @@
 #include "server/rules/wire_form.hpp"
 #include "server/runs/checkpoint_values.hpp"
 #include "server/runs/document_changes.hpp"
+#include "server/runs/fitted_config.hpp"
 #include "server/runs/live_run.hpp"
 #include "server/runs/stored_events.hpp"
 #include "tasks/run_shared.hpp"
@@ -21,24 +22,6 @@
 namespace troupe::server {
 
 namespace {
-
-// The channels of the graph's output schema, for all that clients see of a run, as in the recorded
-// server; empty where they are all channels of the state. A run of the thread protocol shows these
-// in any case.
-std::vector<std::string> output_names(const compiled_graph& graph, const run_record& run) {
-  const auto& plan = *graph.plan();
-  std::vector<std::string> out;
-  if (plan.single || std::ranges::equal(plan.output_keys, plan.stream_keys))
-    return out;
-  if (run.flag("whole_state")) {
-    for (auto c : plan.stream_keys)
-      out.push_back(plan.channels[c].name);
-    return out;
-  }
-  for (auto c : plan.output_keys)
-    out.push_back(plan.channels[c].name);
-  return out;
-}
 
 value output_of(const value& values, const std::vector<interrupt>& questions) {
   return output_form(values.is_map() ? values : value::map({{"output", values}}), questions);
@@ -61,7 +44,7 @@ value values_of(const run_result& ended, const std::optional<app<>>& graph, cons
   auto stored = checkpoint_values(*graph, *newest);
   if (!stored)
     return values;
-  auto names = output_names(graph->graph(), run);
+  auto names = output_names(run, graph->graph());
   if (names.empty())
     return std::move(*stored);
   auto out = value::map();
@@ -69,33 +52,6 @@ value values_of(const run_result& ended, const std::optional<app<>>& graph, cons
     if (stored->contains(name))
       out = out.with(name, (*stored)[name]);
   return out;
-}
-
-// Clients may ask for breakpoints at nodes that a graph does not have.
-void drop_unknown_breakpoints(const compiled_graph& graph, run_config& config) {
-  const auto& plan = *graph.plan();
-  for (auto* list : {&config.interrupt_before, &config.interrupt_after})
-    std::erase_if(*list, [&](const std::string& name) {
-      if (auto n = plan.find_node(name); name == "*" || (n != no_index && !plan.nodes[n].handles))
-        return false;
-      log_warning("run " + config.run_id + ": its breakpoint is ignored, since graph `"
-                  + graph.name() + "` has no node " + to_json(name));
-      return true;
-    });
-}
-
-// A client's `configurable` is a context, too: of it, the graph gets the members that its context
-// has.
-void drop_unknown_context(const compiled_graph& graph, run_config& config) {
-  const auto& schema = graph.plan()->context.json;
-  const auto& known = schema["properties"];
-  const auto& others = schema["additionalProperties"];
-  if (!known.is_map() || !config.context.is_map() || !(others.is_null() || others == value(false)))
-    return;
-  auto given = config.context;
-  for (const auto& e : given.entries())
-    if (!known.contains(e.key()))
-      config.context = config.context.without(e.key());
 }
 
 // A command with all its members, or the input.
@@ -208,10 +164,7 @@ void run_service::start(const std::shared_ptr<live_run>& hand) {
   if (!with)
     throw error{errc::unknown_graph,
                 "run " + run.run_id + ": the server has no graph `" + run.graph_id + '`'};
-  auto config = config_of(run);
-  config.output_keys = output_names(with->graph(), run);
-  drop_unknown_breakpoints(with->graph(), config);
-  drop_unknown_context(with->graph(), config);
+  auto config = fitted_config(run, with->graph());
   control_hooks::set_gate(hand->control, std::move(gate));
   config.control = hand->control;
   const bool began_before = run.began_before() || hand->conflicts > 0;

@@ -79,6 +79,20 @@ BOOST_AUTO_TEST_CASE(a_client_that_comes_to_another_server_gets_what_it_missed) 
   BOOST_TEST(there.until_end(2) == here.until_end(2), boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_depth_is_counted_from_a_namespace) {
+  auto has = [](const subscription& what, const std::vector<std::string>& ns) {
+    return wants(what, {.method = "values", .ns = ns, .data = {}});
+  };
+  const std::vector<std::string> inner{"a:1"}, deeper{"a:1", "b:2"};
+  const subscription all{.channels = {"values"}, .depth = 0};
+  BOOST_TEST(has(all, {}));
+  BOOST_TEST(has(all, deeper));
+  const subscription below{.channels = {"values"}, .namespaces = {inner}, .depth = 0};
+  BOOST_TEST(!has(below, {}));
+  BOOST_TEST(has(below, inner));
+  BOOST_TEST(!has(below, deeper));
+}
+
 BOOST_AUTO_TEST_CASE(a_subscription_begins_before_its_kept_events) {
   shared_server a{*this, "a"};
   thread_hubs hubs{a.runs};
