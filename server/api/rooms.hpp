@@ -25,7 +25,7 @@
 
 namespace troupe::server {
 
-/// Lives as long as the server, and longer than its router.
+/// Lives longer than the router and than the runs, whose threads use it.
 struct rooms {
   graph_set& graphs;
   std::shared_ptr<document_store> documents;

@@ -219,7 +219,7 @@ std::shared_ptr<thread_hub> thread_hubs::at(const std::string& thread_id) {
     hubs_.erase(found);
     oldest = order_.erase(oldest);
   }
-  auto hub = std::make_shared<thread_hub>([this] { return runs_.now(); },
+  auto hub = std::make_shared<thread_hub>([&runs = runs_] { return runs.now(); },
                                           runs_.is_one_of_several());
   order_.push_front(thread_id);
   hubs_.emplace(thread_id,

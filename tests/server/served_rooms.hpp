@@ -203,8 +203,8 @@ public:
                     {"ask", asking_graph()},
                     {"silent", silent_graph()},
                     {"chat", talking_graph(at)}}};
-  run_service runs{graphs, documents, {.server_id = "one"}};
   rooms with{graphs, documents, runs, make_memory_store(), std::make_shared<thread_hubs>(runs)};
+  run_service runs{graphs, documents, {.server_id = "one"}};
   server_status status;
   std::vector<route> all_routes;
   std::unique_ptr<http_edge> edge;

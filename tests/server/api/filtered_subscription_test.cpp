@@ -79,8 +79,8 @@ struct awaited_thread {
   std::shared_ptr<document_store> documents = memory_documents();
   runtime machine{{.saver = make_memory_saver()}};
   graph_set graphs{machine, {{"plain", counting_graph()}}};
-  run_service runs{graphs, documents, {.server_id = "one", .threads = 1}};
   rooms with{graphs, documents, runs, nullptr, std::make_shared<thread_hubs>(runs)};
+  run_service runs{graphs, documents, {.server_id = "one", .threads = 1}};
   std::shared_ptr<thread_hub> hub = with.hubs->at(awaited_id);
   const thread_observer observer = thread_hub::observer(hub);
   std::shared_ptr<void> handle;

@@ -109,6 +109,20 @@ BOOST_AUTO_TEST_CASE(a_subscription_begins_before_its_kept_events) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(an_event_that_is_on_its_way_needs_its_hub_alone) {
+  shared_server a{*this, "a"};
+  auto hubs = std::make_unique<thread_hubs>(a.runs);
+  auto hub = hubs->at(thread); // as the observer holds it while it tells an event
+  auto to = thread_hub::observer(hub);
+  hubs.reset();
+  std::string heard;
+  auto reader = hub->subscribe({.channels = {"lifecycle"}},
+                               {.take = [&](const numbered_event& e) { heard += e.json; }});
+  to.began({.run_id = "r", .thread_id = thread});
+  auto time = from_json(heard, json_form::plain).value()["params"]["timestamp"];
+  BOOST_TEST(time == value(a.runs.now() / 1000), heard);
+}
+
 BOOST_AUTO_TEST_CASE(a_thread_under_the_id_of_a_removed_one_shows_none_of_its_events) {
   auto hub = std::make_shared<thread_hub>([] { return std::int64_t{0}; }, false);
   auto to = thread_hub::observer(hub);
