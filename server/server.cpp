@@ -144,19 +144,7 @@ struct agent_server::parts {
       machine{runtime_of(options, kept)},
       graphs{machine, options.graphs},
       documents{kept.documents},
-      hooks{policy_of(options.webhooks), [this] { return runs.now(); },
-            [this] { return edge->port(); }},
-      runs{graphs,
-           documents,
-           {.server_id = new_id(1),
-            .thread_ttl_minutes = options.expiry.minutes,
-            .thread_ttl_strategy = options.expiry.strategy,
-            .on_end =
-              [this](const run_outcome& outcome) {
-                status.ended.count(outcome.run.status);
-                if (!options.webhooks.is_off)
-                  hooks.run_ended(outcome);
-              }}},
+      hooks{policy_of(options.webhooks)},
       with{graphs,
            documents,
            runs,
@@ -168,6 +156,17 @@ struct agent_server::parts {
            },
            options.expiry,
            [](const std::string& line) { log_warning(line); }},
+      runs{graphs,
+           documents,
+           {.server_id = new_id(1),
+            .thread_ttl_minutes = options.expiry.minutes,
+            .thread_ttl_strategy = options.expiry.strategy,
+            .on_end =
+              [this](const run_outcome& outcome) {
+                status.ended.count(outcome.run.status);
+                if (!options.webhooks.is_off)
+                  hooks.run_ended(outcome);
+              }}},
       threads{documents, runs, machine.saver()},
       sweeps{1} {
     make_default_assistants(*documents, graphs, runs.now());
@@ -187,6 +186,7 @@ struct agent_server::parts {
     edge = std::make_unique<http_edge>(std::move(edge_parts),
                                        with_filters(served_routes(routes, options.disabled), with));
     status.edge = edge.get();
+    hooks.set_port(edge->port());
     runs.recover();
     status.phase = server_phase::serving;
     crons = std::make_unique<cron_clock>(
@@ -215,8 +215,8 @@ struct agent_server::parts {
   const std::shared_ptr<document_store> documents;
   server_status status;
   webhooks hooks;
-  run_service runs;
   const rooms with;
+  run_service runs; // its threads use all above
   std::unique_ptr<http_edge> edge;
   std::unique_ptr<cron_clock> crons;
   thread_sweeper threads;
@@ -239,9 +239,16 @@ void agent_server::replace_graph(const std::string& name, const compiled_graph& 
 }
 
 bool agent_server::drain(std::chrono::milliseconds at_most) {
+  using std::chrono::milliseconds;
+  auto end = std::chrono::steady_clock::now() + at_most;
+  auto left = [&] {
+    auto rest = std::chrono::duration_cast<milliseconds>(end - std::chrono::steady_clock::now());
+    return std::max(rest, milliseconds{0});
+  };
   parts_->status.phase = server_phase::draining;
   auto stopped = parts_->runs.drain(at_most);
-  parts_->edge->drain(at_most, std::chrono::milliseconds{0});
+  parts_->hooks.drain(left() / 2); // before the edge, which may be what they call
+  parts_->edge->drain(left(), milliseconds{0});
   return stopped;
 }
 

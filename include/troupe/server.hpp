@@ -186,7 +186,8 @@ public:
   void replace_graph(const std::string& name, const compiled_graph& graph);
 
   /// Takes no new requests, stops running runs at the end of their step, and ends streams. The next
-  /// server takes these runs up. Returns whether all runs had stopped in time.
+  /// server takes these runs up. Webhooks get half of the time that the runs leave; then they are
+  /// given up. Returns whether all runs had stopped in time.
   /// Blocks: at most this long.
   bool drain(std::chrono::milliseconds at_most = limits::server_drain_wait);
 

@@ -3,10 +3,11 @@
 
 #include "server/rules/webhook_policy.hpp"
 #include "server/runs/run_service.hpp"
-#include "server/runs/work_queue.hpp"
 
-#include <troupe/server/limits.hpp>
-
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <string>
 
 namespace troupe::server {
@@ -15,27 +16,29 @@ namespace troupe::server {
 value webhook_form(const run_outcome& outcome, const std::string& sent_at);
 
 /// Calls the webhook of each run that ends, once; a call that fails is logged.
-/// Thread: any.
+/// Units:  limits::server_webhook_calls_max calls are on their way at once, and
+///         limits::server_webhooks_waiting_max wait. Above that, a call is dropped and logged.
+/// Thread: any. No call blocks, drain() apart.
 class webhooks {
 public:
-  webhooks(webhook_policy policy, std::function<std::int64_t()> now,
-           std::function<std::uint16_t()> port)
-    : policy_{std::move(policy)},
-      now_{std::move(now)},
-      port_{std::move(port)},
-      work_{limits::server_webhook_threads} {}
+  explicit webhooks(webhook_policy policy);
+  webhooks(const webhooks&) = delete;
+  webhooks& operator=(const webhooks&) = delete;
+  /// As drain(), without a wait.
+  ~webhooks();
 
-  const webhook_policy& policy() const noexcept { return policy_; }
+  const webhook_policy& policy() const noexcept;
+  /// The port of this server, for URLs that begin with `/`.
+  void set_port(std::uint16_t port) noexcept;
   /// Calls it soon, if the run has one.
   void run_ended(const run_outcome& outcome);
+  /// Waits until all calls are over, at most this long. Those that are left are given up, and those
+  /// of later ends are dropped; both are logged. Returns the number of those that were left.
+  std::size_t drain(std::chrono::milliseconds at_most);
 
 private:
-  void call(const run_outcome& outcome, std::string url);
-
-  const webhook_policy policy_;
-  const std::function<std::int64_t()> now_;
-  const std::function<std::uint16_t()> port_; // of this server, for URLs that begin with `/`
-  work_queue work_;                           // the last member
+  class calls;
+  std::shared_ptr<calls> calls_;
 };
 
 } // namespace troupe::server

@@ -17,7 +17,8 @@ inline constexpr int server_cron_years_max =
 inline constexpr std::size_t server_time_zone_bytes_max = 64; // of a name; others are unknown
 inline constexpr std::size_t server_a2a_tasks_max = 1000;     // in a list: the newest of an agent
 inline constexpr std::size_t server_a2a_page_max = 100;       // of them in one answer
-inline constexpr std::size_t server_webhook_threads = 4;
+inline constexpr std::size_t server_webhook_calls_max = 64;   // on their way at once
+inline constexpr std::size_t server_webhooks_waiting_max = 10'000; // further ones are dropped
 inline constexpr std::chrono::milliseconds server_webhook_timeout{30'000}; // of one call
 // A reader that joins a run that began so long ago gets its events from the first one on; so many
 // of them are kept for that.
