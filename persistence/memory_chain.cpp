@@ -33,10 +33,17 @@ bool are_few(const value& metadata) {
 }
 
 // The first run of a thread makes a few entries: they lie in one piece of memory.
-template <class T> void reserve_few(std::vector<T>& list) {
+template <class List> void reserve_few(List& list) {
   constexpr std::size_t few = 4;
   if (list.capacity() == 0)
     list.reserve(few);
+}
+
+template <class List, class F> std::size_t erase_those(List& list, const F& is_gone) {
+  auto left = std::remove_if(list.begin(), list.end(), is_gone);
+  auto count = static_cast<std::size_t>(list.end() - left);
+  list.erase(left, list.end());
+  return count;
 }
 
 // The first of `size` places that `is_before` is false of; it is true of all places before it.
@@ -161,7 +168,7 @@ void memory_chain::store_checkpoint(name_table& names, const checkpoint_put& put
   record.append(cp.id);
   append_checkpoint(cp, put.parent_id, metadata, names, record);
   reserve_few(checkpoints_);
-  kept_checkpoint kept{std::string{std::string_view{record}}, encoded ? value{} : put.metadata};
+  kept_checkpoint kept{kept_bytes{record}, encoded ? value{} : put.metadata};
   auto at = before(cp.id);
   if (at < checkpoints_.size() && checkpoints_[at].id() == cp.id)
     checkpoints_[at] = std::move(kept);
@@ -170,9 +177,9 @@ void memory_chain::store_checkpoint(name_table& names, const checkpoint_put& put
 }
 
 void memory_chain::erase(const std::function<bool(std::string_view id)>& is_gone) {
-  std::erase_if(checkpoints_, [&](const kept_checkpoint& kept) { return is_gone(kept.id()); });
-  std::erase_if(tasks_, [&](const kept_task& task) {
-    std::string_view ids{task.record};
+  erase_those(checkpoints_, [&](const kept_checkpoint& kept) { return is_gone(kept.id()); });
+  erase_those(tasks_, [&](const kept_task& task) {
+    auto ids = task.record.view();
     return is_gone(take_id(ids).value_or(""));
   });
 }
@@ -220,7 +227,7 @@ std::size_t memory_chain::erase_unused_values(const name_table& names) {
       used.emplace_back(stored.checkpoint.channel_versions[i].second, stored.channels[i]);
   }
   std::ranges::sort(used);
-  return std::erase_if(values_, [&used](const kept_value& v) {
+  return erase_those(values_, [&used](const kept_value& v) {
     return !std::ranges::binary_search(used, std::pair{v.at, v.channel});
   });
 }
@@ -240,7 +247,7 @@ std::vector<memory_chain::placed_write> memory_chain::read_task(const name_table
 
 std::size_t memory_chain::task_place(std::string_view key, std::size_t guess) const noexcept {
   return place_near(guess, tasks_.size(),
-                    [&](std::size_t i) { return std::string_view{tasks_[i].record} < key; });
+                    [&](std::size_t i) { return tasks_[i].record.view() < key; });
 }
 
 memory_chain::kept_task memory_chain::make_task(name_table& names, std::string_view key,
@@ -256,7 +263,7 @@ memory_chain::kept_task memory_chain::make_task(name_table& names, std::string_v
   auto& record = empty_scratch();
   record.append(key);
   append_writes({heads.data(), heads.size()}, &names, record);
-  task.record = std::string_view{record};
+  task.record = kept_bytes{record};
   return task;
 }
 
@@ -266,7 +273,7 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
     return;
   auto key = task_key(checkpoint_id, task.task_id);
   auto place = task_place(key, tasks_.size());
-  auto is_there = place < tasks_.size() && tasks_[place].record.starts_with(key.view());
+  auto is_there = place < tasks_.size() && tasks_[place].record.view().starts_with(key.view());
   boost::container::small_vector<placed_write, 8> writes;
   writes.reserve(task.writes.size());
   for (std::size_t i = 0; i < task.writes.size(); ++i) {
@@ -283,7 +290,7 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
   }
   std::vector<placed_write> all;
   if (is_there)
-    all = read_task(names, *at, std::string_view{at->record}.substr(key.view().size()));
+    all = read_task(names, *at, at->record.view().substr(key.view().size()));
   merge_writes(all, {writes.data(), writes.size()});
   auto made = make_task(names, key, all);
   if (is_there)
@@ -300,9 +307,9 @@ void memory_chain::each_write(const name_table& names, std::string_view checkpoi
   store_key key;
   key.append_id(checkpoint_id);
   for (auto i = task_place(key, guess);
-       i < tasks_.size() && tasks_[i].record.starts_with(key.view()); ++i) {
+       i < tasks_.size() && tasks_[i].record.view().starts_with(key.view()); ++i) {
     const auto& task = tasks_[i];
-    auto payload = std::string_view{task.record}.substr(key.view().size());
+    auto payload = task.record.view().substr(key.view().size());
     auto task_id = take_id(payload).value_or("");
     auto heads = readable(read_writes(payload, names.all()));
     for (std::size_t n = 0; n < heads.size(); ++n)
@@ -355,8 +362,8 @@ void memory_chain::rewind_writes(name_table& names, const std::string& checkpoin
   std::ranges::sort(left, {}, [](const auto& w) { return std::tie(w.write.task_id, w.slot); });
   store_key key;
   key.append_id(checkpoint_id);
-  std::erase_if(tasks_,
-                [&key](const kept_task& task) { return task.record.starts_with(key.view()); });
+  erase_those(tasks_,
+              [&key](const kept_task& task) { return task.record.view().starts_with(key.view()); });
   for (auto from = left.begin(); from != left.end();) {
     const auto& task_id = from->write.task_id;
     auto to = std::find_if(from, left.end(),
@@ -365,7 +372,7 @@ void memory_chain::rewind_writes(name_table& names, const std::string& checkpoin
     for (const auto& [slot, write] : std::span{from, to})
       writes.push_back({slot, names.number(write.channel), write.task_path, write.value});
     auto task = make_task(names, task_key(checkpoint_id, task_id), writes);
-    auto place = static_cast<std::ptrdiff_t>(task_place(task.record, tasks_.size()));
+    auto place = static_cast<std::ptrdiff_t>(task_place(task.record.view(), tasks_.size()));
     tasks_.insert(tasks_.begin() + place, std::move(task));
     from = to;
   }

@@ -7,13 +7,14 @@
 //  - `names` is the same table in all calls, since payloads hold its numbers.
 #pragma once
 
+#include "persistence/kept_bytes.hpp"
 #include "persistence/record/name_table.hpp"
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/retention.hpp"
 
 #include <troupe/saver.hpp>
 
-#include <boost/container/small_vector.hpp>
+#include <boost/container/vector.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -63,30 +64,30 @@ public:
                      const std::vector<pending_write>& before);
 
 private:
+  /// Grows by a half, since most threads are short and there are many of them.
+  template <class T>
+  using short_list =
+    boost::container::vector<T, void,
+                             boost::container::vector_options_t<
+                               boost::container::growth_factor<boost::container::growth_factor_50>,
+                               boost::container::stored_size<std::uint32_t>>>;
+
   /// `record`: the sized id, then the payload. `metadata`: null when they are in the payload.
   struct kept_checkpoint {
-    std::string record;
+    kept_bytes record;
     value metadata;
 
-    std::string_view id() const noexcept { return {record.data() + 1, id_size()}; }
-    std::string_view payload() const noexcept {
-      return std::string_view{record}.substr(1 + id_size());
-    }
+    std::string_view id() const noexcept { return record.view().substr(1, id_size()); }
+    std::string_view payload() const noexcept { return record.view().substr(1 + id_size()); }
 
   private:
-    std::size_t id_size() const noexcept { return static_cast<unsigned char>(record[0]); }
+    std::size_t id_size() const noexcept { return static_cast<unsigned char>(record.view()[0]); }
   };
   /// The writes of a task. `record`: the ids of the checkpoint and the task, then the payload of
   /// writes without values.
   struct kept_task {
-    kept_task() = default;
-    kept_task(kept_task&&) noexcept = default; // else a longer list copies all
-    kept_task(const kept_task&) = default;
-    kept_task& operator=(kept_task&&) noexcept = default;
-    kept_task& operator=(const kept_task&) = default;
-
-    std::string record;
-    boost::container::small_vector<value, 1> values; // of the writes, in their order
+    kept_bytes record;
+    short_list<value> values; // of the writes, in their order
   };
   struct kept_value {
     version at;
@@ -120,9 +121,9 @@ private:
   void read_pending(const name_table& names, std::string_view checkpoint_id, std::size_t guess,
                     std::vector<pending_write>& out) const;
 
-  std::vector<kept_checkpoint> checkpoints_;
-  std::vector<kept_value> values_;
-  std::vector<kept_task> tasks_;
+  short_list<kept_checkpoint> checkpoints_;
+  short_list<kept_value> values_;
+  short_list<kept_task> tasks_;
 };
 
 } // namespace troupe

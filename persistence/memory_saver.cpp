@@ -1,47 +1,42 @@
 // The saver in memory. One lock around everything; values are handles, so nothing is copied.
 // It accepts every value: none is too deep or too large.
-#include "persistence/memory_chain.hpp"
+#include "persistence/memory_thread.hpp"
 #include "persistence/prompt_saver.hpp"
 #include "persistence/record/refill.hpp"
 #include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
-#include <map>
 #include <mutex>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 namespace troupe {
 
 namespace {
 
-struct stored_thread {
-  std::map<std::string, memory_chain> namespaces;
-  std::uint64_t owner = 0;
-};
-
-bool has_checkpoint(const stored_thread& thread, const std::string& id) {
-  auto root = thread.namespaces.find("");
-  return root != thread.namespaces.end() && root->second.find(id);
+bool has_checkpoint(const memory_thread& thread, const std::string& id) {
+  const auto* root = thread.find("");
+  return root && root->find(id);
 }
 
-thread_summary summarize(const name_table& names, const stored_thread& thread) {
+thread_summary summarize(const name_table& names, const memory_thread& thread) {
   thread_summary all;
-  for (const auto& [name, chain] : thread.namespaces) {
+  thread.each([&](const std::string& name, const memory_chain& chain) {
     auto& out = all.emplace_back(namespace_summary{name, {}});
     for (std::size_t at = 0; at < chain.checkpoints(); ++at)
       out.checkpoints.push_back(chain.summary(names, at));
-  }
+  });
   return all;
 }
 
-prune_report prune(const name_table& names, stored_thread& thread,
+prune_report prune(const name_table& names, memory_thread& thread,
                    const std::function<void(thread_summary&)>& mark, bool dry_run = false) {
   auto all = summarize(names, thread);
   mark(all);
   // mark_needed() can't fail, because `stores` returns no error.
   static_cast<void>(mark_needed(all, [&](const auto& at, const auto& cp, const auto& channel) {
-    const auto& chain = thread.namespaces.at(at.ns);
+    const auto& chain = *thread.find(at.ns);
     return chain.stores(names, *chain.find(cp.id), channel);
   }));
   prune_report report;
@@ -55,23 +50,21 @@ prune_report prune(const name_table& names, stored_thread& thread,
     for (const auto& cp : at.checkpoints)
       if (!cp.stays)
         gone.insert(cp.id);
-    auto& chain = thread.namespaces.at(at.ns);
+    auto& chain = *thread.find(at.ns);
     chain.erase([&gone](std::string_view id) { return gone.contains(id); });
     report.values += chain.erase_unused_values(names);
-    if (chain.empty())
-      thread.namespaces.erase(at.ns);
   }
+  thread.erase_empty();
   return report;
 }
 
-void drop_older(const name_table& names, stored_thread& thread, const std::string& ns_name,
+void drop_older(const name_table& names, memory_thread& thread, const std::string& ns_name,
                 std::string_view id) {
-  auto& chain = thread.namespaces.at(ns_name);
+  auto& chain = thread.at(ns_name);
   chain.erase([id](std::string_view other) { return other < id; });
   chain.erase_unused_values(names);
-  std::erase_if(thread.namespaces, [&](const auto& e) {
-    return is_of_a_task_of(e.first, ns_name) && e.second.checkpoints() != 0
-           && e.second.newest() < id;
+  thread.erase_nested([&](const std::string& name, const memory_chain& of) {
+    return is_of_a_task_of(name, ns_name) && of.checkpoints() != 0 && of.newest() < id;
   });
 }
 
@@ -94,16 +87,14 @@ public:
     auto thread = threads_.find(ref.thread_id);
     if (thread == threads_.end())
       return false;
-    const auto& namespaces = thread->second.namespaces;
-    auto ns = namespaces.find(ref.checkpoint_ns);
-    if (ns == namespaces.end() || ns->second.checkpoints() == 0)
+    const auto* chain = std::as_const(thread->second).find(ref.checkpoint_ns);
+    if (!chain || chain->checkpoints() == 0)
       return false;
-    const auto& chain = ns->second;
-    auto at = ref.checkpoint_id.empty() ? std::optional{chain.checkpoints() - 1}
-                                        : chain.find(ref.checkpoint_id);
+    auto at = ref.checkpoint_id.empty() ? std::optional{chain->checkpoints() - 1}
+                                        : chain->find(ref.checkpoint_id);
     if (!at)
       return false;
-    read(ref.thread_id, ref.checkpoint_ns, chain, *at, into);
+    read(ref.thread_id, ref.checkpoint_ns, *chain, *at, into);
     return true;
   }
 
@@ -186,7 +177,8 @@ public:
       return target_is_there(target);
     if (!up_to.empty() && !has_checkpoint(from->second, up_to))
       return nothing_to_copy(source, up_to);
-    stored_thread copy{from->second.namespaces};
+    auto copy = from->second;
+    copy.owner = 0;
     if (!up_to.empty())
       troupe::prune(names_, copy, [&up_to](auto& of) { mark_up_to(of, up_to); });
     threads_.emplace(target, std::move(copy));
@@ -204,14 +196,14 @@ public:
     if (auto ok = check_rewind(thread_id, to, thread.owner); !ok)
       return ok;
     for (const auto& head : to.heads)
-      if (auto ns = thread.namespaces.find(head.ref.checkpoint_ns); ns != thread.namespaces.end())
-        ns->second.rewind_writes(names_, head.ref.checkpoint_id, head.writes);
-    for (auto& [name, chain] : thread.namespaces) {
+      if (auto* chain = thread.find(head.ref.checkpoint_ns))
+        chain->rewind_writes(names_, head.ref.checkpoint_id, head.writes);
+    thread.each([&](const std::string&, memory_chain& chain) {
       chain.erase([&to](std::string_view id) { return id > to.after_id; });
       chain.erase_unused_values(names_);
-    }
-    std::erase_if(thread.namespaces, [](const auto& e) { return e.second.empty(); });
-    if (thread.namespaces.empty())
+    });
+    thread.erase_empty();
+    if (thread.empty())
       threads_.erase(found);
     forget_names();
     return {};
@@ -270,7 +262,7 @@ public:
     if (is_only_claim(request) && (!request.claim || owner == 0))
       return {};
     auto& thread = known == threads_.end() ? threads_[request.ref.thread_id] : known->second;
-    auto& chain = thread.namespaces[request.ref.checkpoint_ns];
+    auto& chain = thread.at(request.ref.checkpoint_ns);
     if (takes_newest(request, owner) && chain.newest() != goes_on_from(request))
       return was_overtaken(request);
     if (needs_parent(request) && !chain.find(request.put->parent_id))
@@ -300,7 +292,7 @@ private:
       names_ = {};
   }
 
-  using threads_by_id = std::unordered_map<std::string, stored_thread>;
+  using threads_by_id = std::unordered_map<std::string, memory_thread>;
 
   std::vector<const threads_by_id::value_type*> in_order() const {
     std::vector<const threads_by_id::value_type*> out;
@@ -313,9 +305,10 @@ private:
 
   void list_thread(const list_query& query, const threads_by_id::value_type& one,
                    refill<checkpoint_tuple>& found) const {
-    for (const auto& [name, ns] : one.second.namespaces)
+    one.second.each([&](const std::string& name, const memory_chain& chain) {
       if (!query.checkpoint_ns || name == *query.checkpoint_ns)
-        list_namespace(query, one.first, name, ns, found);
+        list_namespace(query, one.first, name, chain, found);
+    });
   }
 
   void list_namespace(const list_query& query, const std::string& thread_id,
@@ -331,20 +324,20 @@ private:
     }
   }
 
-  thread_info describe(const std::string& thread_id, const stored_thread& thread) const {
+  thread_info describe(const std::string& thread_id, const memory_thread& thread) const {
     thread_info info{.thread_id = thread_id, .checkpoint_id = {}, .ts = {}};
     auto from_root = false;
-    for (const auto& [name, chain] : thread.namespaces) {
+    thread.each([&](const std::string& name, const memory_chain& chain) {
       info.checkpoints += chain.checkpoints();
       if (chain.checkpoints() == 0 || from_root)
-        continue;
+        return;
       if (!name.empty() && chain.newest() < info.checkpoint_id)
-        continue;
+        return;
       auto newest = chain.summary(names_, chain.checkpoints() - 1);
       info.checkpoint_id = std::move(newest.id);
       info.ts = std::move(newest.ts);
       from_root = name.empty();
-    }
+    });
     return info;
   }
 
