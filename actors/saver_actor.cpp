@@ -1,6 +1,7 @@
 // The actor in front of the saver.
 #include "actors/saver_actor.hpp"
 
+#include "actors/save_lane.hpp"
 #include "actors/tell.hpp"
 #include "graph/crash_point.hpp"
 
@@ -80,7 +81,11 @@ caf::behavior saver_actor::make_behavior() {
         done.failure = how.error();
       tell(to, *card, home, std::move(done));
     };
-    hand_over(*saver_, std::move(*order.request), order.when, order.claim, std::move(answer));
+    if (order.lane)
+      order.lane->enter(*saver_, std::move(*order.request), order.when, order.claim,
+                        std::move(answer));
+    else
+      hand_over(*saver_, std::move(*order.request), order.when, order.claim, std::move(answer));
   }};
 }
 

@@ -18,6 +18,7 @@ struct saver_link {
   caf::actor actor;
   card_ptr card;
   prompt_saver* prompt = nullptr; // the saver, if it stores within a call
+  bool has_writer = false;        // the saver is a writer_saver
 };
 
 class task_placer; // actors/task_placer.hpp

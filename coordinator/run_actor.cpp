@@ -4,6 +4,7 @@
 #include "actors/channel_actor.hpp"
 #include "actors/log.hpp"
 #include "actors/node_actor.hpp"
+#include "actors/save_lane.hpp"
 #include "actors/saver_actor.hpp"
 #include "actors/tell.hpp"
 #include "coordinator/pending_run.hpp"
@@ -176,6 +177,10 @@ void run_actor::begin(begin_run& order) {
       tell(self, *card, home, run_deadline{run});
     });
   card_->running = true;
+  lane_ = nullptr;
+  if (const auto& to = shared_->saver;
+      to && to->has_writer && shared_->config.durability == durability::async)
+    lane_ = std::make_shared<save_lane>();
   loop_.begin(std::move(*order.request));
 }
 
@@ -334,7 +339,7 @@ bool run_actor::save(save_request& request, save_ack when, std::uint64_t ticket)
   ++saves_under_way_;
   tell(to.actor, *to.card, home(),
        save_order{std::make_shared<save_request>(std::move(request)), when, ticket,
-                  caf::actor_cast<caf::actor>(this), card_, home_, shared_->claim});
+                  caf::actor_cast<caf::actor>(this), card_, home_, shared_->claim, lane_});
   return false;
 }
 

@@ -88,6 +88,7 @@ private:
   void change(std::uint64_t epoch, channel_change& change, const channel_cell& before) override;
   bool save(save_request& request, save_ack when, std::uint64_t ticket) override;
   bool saves_at_once() const override { return shared_->saver->prompt != nullptr; }
+  bool queues_saves() const override { return lane_ != nullptr; }
   void emit(stream_part part) override;
   std::string next_checkpoint_id(std::int64_t step) override;
   void timestamp(std::string& into) override;
@@ -130,6 +131,7 @@ private:
   caf::execution_unit* home_ = nullptr;
   std::uint64_t runs_ = 0;                // the number of the newest run
   std::optional<stop_run> stopped_early_; // a run that has not begun
+  std::shared_ptr<save_lane> lane_;   // of the run's saves; null: the saver takes them as they come
   std::uint64_t saves_under_way_ = 0; // whose save_done has not come; they keep later ones in order
   int inline_left_ = 0;               // tasks that may still run in this turn
   std::chrono::steady_clock::time_point clock_{}; // the last reading of this turn, if there is one

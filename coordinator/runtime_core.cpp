@@ -10,6 +10,7 @@
 #include "coordinator/background_pruner.hpp"
 #include "persistence/prompt_saver.hpp"
 #include "persistence/record/timestamp_text.hpp"
+#include "persistence/writer_saver.hpp"
 
 #include <troupe/keyring.hpp>
 #include <troupe/placement.hpp>
@@ -112,9 +113,11 @@ std::shared_ptr<saver_link> runtime_core::make_saver_link(std::shared_ptr<troupe
   logger_reference reference;
   auto card = services_.actors.add("saver", "saver", nullptr);
   auto* prompt = dynamic_cast<prompt_saver*>(saver.get());
+  auto has_writer = dynamic_cast<writer_saver*>(saver.get()) != nullptr;
   auto actor = system_->spawn<saver_actor, caf::hidden + caf::lazy_init>(services_.actors, card,
                                                                          std::move(saver));
-  return std::make_shared<saver_link>(saver_link{std::move(actor), std::move(card), prompt});
+  return std::make_shared<saver_link>(
+    saver_link{std::move(actor), std::move(card), prompt, has_writer});
 }
 
 // A failure (a full disk) does not stop the runtime. When another runtime takes over one of its

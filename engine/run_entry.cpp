@@ -94,7 +94,7 @@ void run_loop::begin(run_request request) {
   at_ = {};
   progress_ = {};
   step_.clear();
-  saving_.begin();
+  saving_.begin(host_.queues_saves());
   held_.clear();
   held_back_.clear();
   progress_.forgets_output = forgets(*shared_->plan, shown_);

@@ -67,6 +67,9 @@ public:
   virtual bool save(save_request& request, save_ack when, std::uint64_t ticket) = 0;
   /// Whether save() usually stores within the call.
   virtual bool saves_at_once() const = 0;
+  /// Whether the host takes a second checkpoint before the first is answered, and keeps it until
+  /// then.
+  virtual bool queues_saves() const = 0;
   virtual void emit(stream_part part) = 0;
   virtual std::string next_checkpoint_id(std::int64_t step) = 0;
   /// The time as checkpoints have it.

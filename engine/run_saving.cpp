@@ -89,7 +89,7 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
       bool sync = shared_->config.durability == durability::sync;
       if (sync)
         submit_joined();
-      if (joins_next(source) || (!sync && saving_.put_in_queue()))
+      if (joins_next(source) || (!sync && saving_.queue_is_full()))
         saving_.hold_put(std::move(request));
       else
         submit_put(std::move(request));

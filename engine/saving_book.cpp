@@ -3,9 +3,10 @@
 
 namespace troupe {
 
-void saving_book::begin() {
+void saving_book::begin(bool host_queues) {
   unsaved.clear();
-  acknowledged_ = last_put_ = first_ = last_;
+  acknowledged_ = last_put_ = put_before_ = first_ = last_;
+  host_queues_ = host_queues;
   waiting_put_.reset();
   joined_is_answered_ = false;
   answers_awaited_.reset();
@@ -49,7 +50,7 @@ void saving_book::keep(save_request request) {
 }
 
 std::optional<save_request> saving_book::take_put(bool now) {
-  if (!waiting_put_ || (!now && put_in_queue()))
+  if (!waiting_put_ || (!now && queue_is_full()))
     return std::nullopt;
   return std::exchange(waiting_put_, std::nullopt);
 }
@@ -60,7 +61,7 @@ bool saving_book::may_go_on(durability how) const noexcept {
     case durability::sync: return all_acknowledged();
     case durability::async: break;
   }
-  return !put_waits();
+  return !put_waits() && !(host_queues_ && queue_is_full());
 }
 
 } // namespace troupe

@@ -4,8 +4,8 @@
 // Invariants:
 //  - Tickets grow by one with each request, over all runs of a loop; they are acknowledged in
 //  order.
-//  - Unless durability is sync, at most one checkpoint is in the saver's queue; the next one waits
-//    here.
+//  - Unless durability is sync, at most one checkpoint is in the saver's queue, and the next one
+//    waits: here, or where the host queues it.
 //  - Durability sync: a checkpoint waits only for the next one, to share its commit.
 #pragma once
 
@@ -30,8 +30,9 @@ public:
     return std::exchange(unsaved, std::exchange(spare_tasks_, {}));
   }
 
-  /// A run begins: nothing of the run before is waited for.
-  void begin();
+  /// A run begins: nothing of the run before is waited for. `host_queues`: the host takes the next
+  /// checkpoint as well.
+  void begin(bool host_queues = false);
   /// A run ended: what was not acknowledged never will be.
   void forget_rest() noexcept { acknowledged_ = last_; }
 
@@ -63,9 +64,11 @@ public:
   bool covers(std::uint64_t ticket) const noexcept { return ticket <= acknowledged_; }
 
   /// A checkpoint was handed over, with the last ticket.
-  void put_left() noexcept { last_put_ = last_; }
-  /// Whether the last checkpoint is still in the saver's queue.
-  bool put_in_queue() const noexcept { return last_put_ > acknowledged_; }
+  void put_left() noexcept { put_before_ = std::exchange(last_put_, last_); }
+  /// Whether no further checkpoint may be handed over.
+  bool queue_is_full() const noexcept {
+    return (host_queues_ ? put_before_ : last_put_) > acknowledged_;
+  }
   /// Keeps the memory of a request that was stored within the call, for the next one.
   void keep(save_request request);
   checkpoint_put take_spare() noexcept { return std::exchange(spare_, {}); }
@@ -89,9 +92,11 @@ public:
 private:
   std::uint64_t last_ = 0; // handed out
   std::uint64_t acknowledged_ = 0;
-  std::uint64_t first_ = 0;    // the last one of the run before
-  std::uint64_t last_put_ = 0; // of the last checkpoint
-  std::uint64_t joined_ = 0;   // of the last request that is durable with the next one
+  std::uint64_t first_ = 0;      // the last one of the run before
+  std::uint64_t last_put_ = 0;   // of the last checkpoint
+  std::uint64_t put_before_ = 0; // of the one before it
+  bool host_queues_ = false;
+  std::uint64_t joined_ = 0; // of the last request that is durable with the next one
   bool joined_is_answered_ = false;
   std::optional<std::uint64_t> answers_awaited_; // once a request has failed
   std::optional<save_request> waiting_put_;

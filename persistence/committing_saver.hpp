@@ -5,6 +5,7 @@
 #include "persistence/group_commit.hpp"
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/retention.hpp"
+#include "persistence/writer_saver.hpp"
 
 #include <functional>
 #include <optional>
@@ -17,12 +18,14 @@ namespace troupe {
 
 /// The members of a saver that do not depend on where it stores.
 ///
-/// `Base` is `saver` or derives from it. A `Reader` sees what is committed, and has get_tuple,
-/// list, delta_histories, thread_owner, owners and threads. `Self` is the saver, and has:
+/// `Base` is `writer_saver` or derives from it. A `Reader` sees what is committed, and has
+/// get_tuple, list, delta_histories, thread_owner, owners and threads. `Self` is the saver, and
+/// has:
 ///  - `commits_`, its group_commit;
 ///  - `with_reader(fn)`: the answer of `fn(reader)`, which is a result;
 ///  - `prune_thread(id, rule, dry_run)`: a result<prune_report>.
-template <class Self, class Reader, class Base = saver> class committing_saver : public Base {
+template <class Self, class Reader, class Base = writer_saver>
+class committing_saver : public Base {
 public:
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
     return read(check_ref(ref), ref.thread_id, [&ref](auto& from) { return from.get_tuple(ref); });

@@ -11,6 +11,7 @@
 #include "persistence/group_commit.hpp"
 
 #include "graph/crash_point.hpp"
+#include "graph/short_pause.hpp"
 
 #include <pthread.h>
 #include <signal.h>
@@ -30,9 +31,7 @@ static_assert(std::is_nothrow_move_constructible_v<commit_job>); // moved where 
 void pause_a_little(unsigned round) {
   if (round % 64 == 63)
     std::this_thread::yield();
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
+  short_pause();
 }
 
 // Blocks all signals for the threads that are started during its lifetime.

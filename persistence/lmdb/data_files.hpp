@@ -3,6 +3,7 @@
 #pragma once
 
 #include "persistence/lmdb/lmdb_env.hpp"
+#include "persistence/writer_saver.hpp"
 
 #include <troupe/keyring.hpp>
 #include <troupe/saver.hpp>
@@ -33,7 +34,7 @@ inline bool serves_keys(const key_provider* has, const key_provider* wanted) noe
 error open_with_other_keys(std::string_view what, const std::string& path);
 
 /// A saver in an LMDB file.
-class file_saver : public saver {
+class file_saver : public writer_saver {
 public:
   virtual lmdb_env& env() noexcept = 0;
   /// The keys with which the saver was opened; may be null.

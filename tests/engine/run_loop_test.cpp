@@ -32,6 +32,7 @@ struct hand_host : loop_host {
   std::vector<saved_request> saves; // without an answer
   std::vector<save_request> stored; // all of them
   bool stores_at_once = false;
+  bool has_queue = false;
   std::vector<std::uint64_t> epochs;
   std::optional<result<run_result>> how;
   std::shared_ptr<recorder> sink = std::make_shared<recorder>();
@@ -69,6 +70,7 @@ struct hand_host : loop_host {
     return stores_at_once;
   }
   bool saves_at_once() const override { return stores_at_once; }
+  bool queues_saves() const override { return has_queue; }
   void emit(stream_part part) override { sink->emit(std::move(part)); }
   std::string next_checkpoint_id(std::int64_t) override {
     char text[40];
@@ -275,6 +277,18 @@ BOOST_AUTO_TEST_CASE(with_async_at_most_one_checkpoint_waits_in_the_savers_queue
   BOOST_TEST(host.saves.size() == 1u);
   BOOST_TEST(host.tasks.empty());
   host.acknowledge_all();
+  BOOST_TEST(host.tasks.size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(with_async_a_host_that_queues_gets_the_next_checkpoint_and_the_run_waits) {
+  hand_host host;
+  host.has_queue = true;
+  host.begin(three_nodes([](const auto&) {}), true, durability::async);
+  BOOST_TEST(host.saves.size() == 1u);
+  host.finish(host.take_task());
+  BOOST_TEST(host.saves.size() == 2u);
+  BOOST_TEST(host.tasks.empty());
+  host.acknowledge();
   BOOST_TEST(host.tasks.size() == 1u);
 }
 

@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(one_checkpoint_is_in_the_queue_and_the_next_one_waits) {
   book.begin();
   auto first = book.next_ticket();
   book.put_left();
-  BOOST_TEST(book.put_in_queue());
+  BOOST_TEST(book.queue_is_full());
   book.hold_put(request_of("next"));
   BOOST_TEST(book.put_waits());
   BOOST_TEST(!book.may_go_on(durability::async));
@@ -56,6 +56,21 @@ BOOST_AUTO_TEST_CASE(one_checkpoint_is_in_the_queue_and_the_next_one_waits) {
   BOOST_TEST(!book.put_waits());
   BOOST_TEST(book.may_go_on(durability::async));
   BOOST_TEST(!book.take_put().has_value());
+}
+
+BOOST_AUTO_TEST_CASE(a_host_that_queues_takes_a_second_checkpoint_and_then_the_run_waits) {
+  saving_book book;
+  book.begin(true);
+  auto first = book.next_ticket();
+  book.put_left();
+  BOOST_TEST(!book.queue_is_full());
+  BOOST_TEST(book.may_go_on(durability::async));
+  book.next_ticket();
+  book.put_left();
+  BOOST_TEST(book.queue_is_full());
+  BOOST_TEST(!book.may_go_on(durability::async));
+  book.acknowledge(first);
+  BOOST_TEST(book.may_go_on(durability::async));
 }
 
 BOOST_AUTO_TEST_CASE(a_request_that_joins_the_next_one_is_covered_by_its_ticket) {
@@ -152,7 +167,7 @@ BOOST_AUTO_TEST_CASE(a_new_run_waits_for_nothing_of_the_last_one) {
   BOOST_TEST(book.all_acknowledged());
   BOOST_TEST(!book.used());
   BOOST_TEST(!book.put_waits());
-  BOOST_TEST(!book.put_in_queue());
+  BOOST_TEST(!book.queue_is_full());
   BOOST_TEST(!book.has_claimed());
   BOOST_TEST(!book.is_waited_for(old));
   BOOST_TEST(book.next_ticket() == old + 1); // tickets are never used again
