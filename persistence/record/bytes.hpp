@@ -61,6 +61,13 @@ public:
       rest_.remove_prefix(1);
       return b;
     }
+    if (rest_.size() > 1
+        && static_cast<std::uint8_t>(rest_[1]) < 0x80) { // versions of long threads
+      auto n = (static_cast<std::uint8_t>(rest_[0]) & 0x7fu)
+               | static_cast<unsigned>(static_cast<std::uint8_t>(rest_[1])) << 7;
+      rest_.remove_prefix(2);
+      return n;
+    }
     std::uint64_t n = 0;
     for (int shift = 0; shift < 64; shift += 7) {
       auto b = byte();

@@ -27,6 +27,11 @@ constexpr bool slot_is_replaced(std::int64_t slot) noexcept {
 
 /// The entry with this name in `entries`, which are sorted by name; null without one.
 template <class T> const T* find_named(const named<T>& entries, std::string_view name) noexcept {
+  constexpr std::size_t few = 8; // a look at each is cheaper than an order of texts
+  if (entries.size() <= few) {
+    auto at = std::ranges::find(entries, name, &std::pair<std::string, T>::first);
+    return at != entries.end() ? &at->second : nullptr;
+  }
   auto at = std::ranges::lower_bound(entries, name, {}, &std::pair<std::string, T>::first);
   return at != entries.end() && at->first == name ? &at->second : nullptr;
 }
