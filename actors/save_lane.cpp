@@ -23,20 +23,25 @@ void save_lane::enter(saver& to, save_request request, save_ack when,
 
 void save_lane::leave(saver& to, waiting one) {
   auto answer = [self = shared_from_this(), &to, done = std::move(one.done)](result<void> how) {
+    auto failed = self->go_on(to, how);
     done(how);
-    self->go_on(to, how);
+    for (const auto& other : failed) {
+      if (other.claim)
+        other.claim->save_answered();
+      other.done(how);
+    }
   };
   hand_over(to, std::move(one.request), one.when, std::move(one.claim), std::move(answer));
 }
 
-void save_lane::go_on(saver& to, const result<void>& how) {
+std::vector<save_lane::waiting> save_lane::go_on(saver& to, const result<void>& how) {
   std::optional<waiting> next;
-  std::deque<waiting> failed;
+  std::vector<waiting> failed;
   {
     std::lock_guard lock{mutex_};
     if (how && !waiting_.empty()) {
       next = std::move(waiting_.front());
-      waiting_.pop_front();
+      waiting_.erase(waiting_.begin());
     } else {
       failed.swap(waiting_);
       is_busy_ = false;
@@ -44,11 +49,7 @@ void save_lane::go_on(saver& to, const result<void>& how) {
   }
   if (next)
     leave(to, std::move(*next));
-  for (const auto& one : failed) {
-    if (one.claim)
-      one.claim->save_answered();
-    one.done(how);
-  }
+  return failed;
 }
 
 } // namespace troupe

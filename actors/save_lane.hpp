@@ -2,17 +2,18 @@
 // next one leaves on that thread, right when the one before is answered.
 //
 // Invariants:
-//  - At most one request is at the saver.
-//  - Requests are answered once, in their order. After a failure, all that wait fail likewise.
+//  - At most one request is at the saver. The next one is there before the run hears of an answer,
+//    so what the run does then comes after it.
+//  - Requests are answered once. After a failure, all that wait fail likewise.
 #pragma once
 
 #include "persistence/writer_saver.hpp"
 #include "tasks/held_claim.hpp"
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace troupe {
 
@@ -31,11 +32,12 @@ private:
     std::function<void(result<void>)> done;
   };
   void leave(saver& to, waiting one);
-  void go_on(saver& to, const result<void>& how);
+  /// The next one leaves. After a failure none does: returns those that waited.
+  std::vector<waiting> go_on(saver& to, const result<void>& how);
 
   std::mutex mutex_;
   bool is_busy_ = false;
-  std::deque<waiting> waiting_;
+  std::vector<waiting> waiting_; // a few
 };
 
 } // namespace troupe
