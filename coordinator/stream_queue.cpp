@@ -63,9 +63,12 @@ void stream_queue::push(std::unique_lock<std::mutex>& lock, part_list& where, st
   else
     part.seq = ++seq_;
   where.push_back(std::move(part));
+  bool from_elsewhere = !reader_.is_this_thread();
+  if (from_elsewhere)
+    comes_from_elsewhere_.store(true, std::memory_order_relaxed);
   bool first = size_.fetch_add(1, std::memory_order_release) == 0;
   lock.unlock();
-  if (first) // a reader sleeps only on an empty queue
+  if (first && from_elsewhere) // a reader sleeps only on an empty queue
     reader_.poke();
 }
 
@@ -107,6 +110,8 @@ void stream_queue::emit_custom(stream_part part) {
 }
 
 void stream_queue::gather() const noexcept {
+  if (!comes_from_elsewhere_.load(std::memory_order_relaxed))
+    return;
   auto parts = size_.load(std::memory_order_acquire);
   for (std::size_t before = 0; parts != before && parts < parts_gathered;) {
     before = parts;
@@ -122,6 +127,7 @@ void stream_queue::take_all(part_list& into) {
     into.swap(parts_);
     taken_.swap(streamed_);
     size_.store(0, std::memory_order_release);
+    comes_from_elsewhere_.store(false, std::memory_order_relaxed);
   }
   room_.notify_all();
   add_in_order(into, taken_);

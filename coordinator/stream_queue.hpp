@@ -40,7 +40,7 @@ public:
   void emit_custom(stream_part part) override;
 
   /// Waits a moment while more parts come, so that the reader takes many at once from a fast
-  /// writer.
+  /// writer on another thread.
   void gather() const noexcept;
   /// Moves all waiting parts into the empty `into`, in order; writers may continue. Thread: the
   /// reader's.
@@ -65,6 +65,7 @@ private:
   part_list streamed_; // of bodies; both are sorted by number
   part_list taken_;    // empty, with the memory of parts of bodies; the reader's
   std::atomic<std::size_t> size_{0};
+  std::atomic<bool> comes_from_elsewhere_{false}; // a waiting part, from another thread
   std::uint64_t seq_ = 0;
   bool closed_ = false;
 };
