@@ -27,7 +27,6 @@ namespace troupe {
 
 struct run_request;
 class run_completion;
-class save_lane;
 struct actor_card;
 struct suspended_body;
 
@@ -120,7 +119,6 @@ struct save_order {
   std::shared_ptr<actor_card> reply_card;
   caf::execution_unit* home = nullptr; // the unit that resumes the answer's receiver
   std::shared_ptr<held_claim> claim;   // the run's; may be null
-  std::shared_ptr<save_lane> lane;     // the run's; null: the saver takes requests as they come
 };
 
 struct save_done {

@@ -1,42 +1,53 @@
 // save_lane: handing over, one after the other.
 #include "actors/save_lane.hpp"
 
-#include "actors/saver_actor.hpp"
-
 #include <optional>
 #include <utility>
 
 namespace troupe {
 
-void save_lane::enter(saver& to, save_request request, save_ack when,
-                      std::shared_ptr<held_claim> claim, std::function<void(result<void>)> done) {
-  waiting one{std::move(request), when, std::move(claim), std::move(done)};
+void save_lane::enter(save_request request, save_ack when, std::shared_ptr<held_claim> claim,
+                      std::uint64_t ticket) {
+  waiting one{std::move(request), when, std::move(claim), ticket};
   {
     std::lock_guard lock{mutex_};
-    if (std::exchange(is_busy_, true)) {
+    if (busy_) {
       waiting_.push_back(std::move(one));
       return;
     }
+    busy_ = shared_from_this();
   }
-  leave(to, std::move(one));
+  leave(std::move(one));
 }
 
-void save_lane::leave(saver& to, waiting one) {
-  auto answer = [self = shared_from_this(), &to, done = std::move(one.done)](result<void> how) {
-    auto failed = self->go_on(to, how);
-    done(how);
-    for (const auto& other : failed) {
-      if (other.claim)
-        other.claim->save_answered();
-      other.done(how);
-    }
-  };
-  hand_over(to, std::move(one.request), one.when, std::move(one.claim), std::move(answer));
+// A function that captures one pointer takes no memory.
+void save_lane::leave(waiting one) {
+  auto claim = one.claim.get();
+  at_saver_ = {{std::move(one.claim), one.request}, one.ticket};
+  auto failed = submit_claimed(claim, one.request, [&] {
+    to_.submit_lent(
+      std::move(one.request), one.when, [this](result<void> how) { answered(how); }, spent_);
+  });
+  if (failed)
+    answered(std::move(*failed));
 }
 
-std::vector<save_lane::waiting> save_lane::go_on(saver& to, const result<void>& how) {
+void save_lane::answered(const result<void>& how) {
+  auto self = shared_from_this();
+  auto done = std::move(at_saver_);
+  done.claim.answered(how);
+  auto failed = go_on(how);
+  then_(done.ticket, how);
+  for (const auto& other : failed) {
+    if (other.claim)
+      other.claim->save_answered();
+    then_(other.ticket, how);
+  }
+}
+
+save_lane::waiting_list save_lane::go_on(const result<void>& how) {
   std::optional<waiting> next;
-  std::vector<waiting> failed;
+  waiting_list failed;
   {
     std::lock_guard lock{mutex_};
     if (how && !waiting_.empty()) {
@@ -44,11 +55,11 @@ std::vector<save_lane::waiting> save_lane::go_on(saver& to, const result<void>& 
       waiting_.erase(waiting_.begin());
     } else {
       failed.swap(waiting_);
-      is_busy_ = false;
+      busy_.reset();
     }
   }
   if (next)
-    leave(to, std::move(*next));
+    leave(std::move(*next));
   return failed;
 }
 

@@ -1,13 +1,10 @@
 // The actor in front of the saver.
 #include "actors/saver_actor.hpp"
 
-#include "actors/save_lane.hpp"
 #include "actors/tell.hpp"
 #include "graph/crash_point.hpp"
 
 namespace troupe {
-
-namespace {
 
 error taken_over(const save_request& request) {
   return {errc::conflict,
@@ -23,41 +20,34 @@ bool puts_to_rest(const save_request& request) noexcept {
 }
 
 // `rests`: the request put the thread to rest, and was stored.
-void note_answer(held_claim& claim, bool rests) {
+static void note_answer(held_claim& claim, bool rests) {
   if (rests)
     claim.rests = true;
   claim.save_answered();
 }
 
-} // namespace
+void saved_claim::answered(const result<void>& how) {
+  if (claim_)
+    note_answer(*claim_, rests_ && how);
+}
 
 void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<held_claim> claim,
                std::function<void(result<void>)> done) {
-  auto answer = [claim, rests = puts_to_rest(request), done = std::move(done)](result<void> how) {
-    if (claim)
-      note_answer(*claim, rests && how);
+  auto answer = [noted = saved_claim{claim, request},
+                 done = std::move(done)](result<void> how) mutable {
+    noted.answered(how);
     done(std::move(how));
   };
-  if (claim && claim->revoked)
-    return answer(taken_over(request));
-  try {
-    to.submit(std::move(request), when, answer);
-  } catch (const std::exception& e) { // otherwise the actor would die, and all runs would wait
-                                      // forever
-    answer(saver_threw(e));
-  }
+  auto failed = submit_claimed(claim.get(), request,
+                               [&] { to.submit(std::move(request), when, answer); });
+  if (failed)
+    answer(std::move(*failed));
 }
 
 result<void> store_here(prompt_saver& to, const save_request& request, held_claim* claim) {
-  auto how = [&]() -> result<void> {
-    if (claim && claim->revoked)
-      return taken_over(request);
-    try {
-      return to.store(request);
-    } catch (const std::exception& e) {
-      return saver_threw(e);
-    }
-  }();
+  result<void> how;
+  if (auto failed = submit_claimed(claim, request, [&] { how = to.store(request); }))
+    how = std::move(*failed);
   if (claim)
     note_answer(*claim, how && puts_to_rest(request));
   return how;
@@ -81,11 +71,7 @@ caf::behavior saver_actor::make_behavior() {
         done.failure = how.error();
       tell(to, *card, home, std::move(done));
     };
-    if (order.lane)
-      order.lane->enter(*saver_, std::move(*order.request), order.when, order.claim,
-                        std::move(answer));
-    else
-      hand_over(*saver_, std::move(*order.request), order.when, order.claim, std::move(answer));
+    hand_over(*saver_, std::move(*order.request), order.when, order.claim, std::move(answer));
   }};
 }
 

@@ -5,10 +5,51 @@
 #include "actors/protocol.hpp"
 #include "actors/roster.hpp"
 #include "persistence/prompt_saver.hpp"
+#include "tasks/held_claim.hpp"
 
 #include <caf/event_based_actor.hpp>
 
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
 namespace troupe {
+
+/// Whether the request puts its thread to rest.
+bool puts_to_rest(const save_request& request) noexcept;
+
+/// A claim that hears of the answer to one of its requests.
+class saved_claim {
+public:
+  saved_claim() = default;
+  saved_claim(std::shared_ptr<held_claim> claim, const save_request& request)
+    : claim_{std::move(claim)},
+      rests_{puts_to_rest(request)} {}
+  void answered(const result<void>& how);
+
+private:
+  std::shared_ptr<held_claim> claim_;
+  bool rests_ = false; // the request puts the thread to rest
+};
+
+error saver_threw(const std::exception& e);
+error taken_over(const save_request& request);
+
+/// Calls `submit` unless another run took over. Returns why the request did not get to the saver.
+template <class Fn>
+std::optional<error> submit_claimed(const held_claim* claim, const save_request& request,
+                                    Fn submit) {
+  if (claim && claim->revoked)
+    return taken_over(request);
+  try {
+    submit();
+    return std::nullopt;
+  } catch (const std::exception& e) { // otherwise all runs would wait forever
+    return saver_threw(e);
+  }
+}
 
 /// Hands a request of a run with this claim (null: none) to the saver. The caller has called the
 /// claim's save_begins(). The claim's save_answered() is called right before `done`, from any

@@ -11,14 +11,17 @@
 
 namespace troupe {
 
-class prompt_saver; // persistence/prompt_saver.hpp
+class prompt_saver;   // persistence/prompt_saver.hpp
+class spent_requests; // persistence/spent_requests.hpp
+class writer_saver;   // persistence/writer_saver.hpp
 
 /// A saver's actor.
 struct saver_link {
   caf::actor actor;
   card_ptr card;
   prompt_saver* prompt = nullptr; // the saver, if it stores within a call
-  bool has_writer = false;        // the saver is a writer_saver
+  writer_saver* writer = nullptr; // the saver, if it has a thread that writes; then `spent` is set
+  std::shared_ptr<spent_requests> spent = nullptr;
 };
 
 class task_placer; // actors/task_placer.hpp

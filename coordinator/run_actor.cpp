@@ -179,8 +179,8 @@ void run_actor::begin(begin_run& order) {
   card_->running = true;
   lane_ = nullptr;
   if (const auto& to = shared_->saver;
-      to && to->has_writer && shared_->config.durability == durability::async)
-    lane_ = std::make_shared<save_lane>();
+      to && to->writer && shared_->config.durability == durability::async)
+    lane_ = std::make_shared<save_lane>(*to->writer, to->spent, answer_to_run());
   loop_.begin(std::move(*order.request));
 }
 
@@ -337,10 +337,27 @@ bool run_actor::save(save_request& request, save_ack when, std::uint64_t ticket)
   if (to.prompt && saves_under_way_ == 0)
     return save_here(request, ticket);
   ++saves_under_way_;
+  if (lane_) {
+    auto has_checkpoint = request.put.has_value();
+    lane_->enter(std::move(request), when, shared_->claim, ticket);
+    if (auto spent = has_checkpoint ? to.spent->take() : std::nullopt)
+      request = std::move(*spent);
+    return false;
+  }
   tell(to.actor, *to.card, home(),
        save_order{std::make_shared<save_request>(std::move(request)), when, ticket,
-                  caf::actor_cast<caf::actor>(this), card_, home_, shared_->claim, lane_});
+                  caf::actor_cast<caf::actor>(this), card_, home_, shared_->claim});
   return false;
+}
+
+save_lane::answer run_actor::answer_to_run() {
+  return [to = caf::actor_cast<caf::actor>(this), card = card_,
+          home = home_](std::uint64_t ticket, const result<void>& how) {
+    save_done done{ticket, std::nullopt};
+    if (!how)
+      done.failure = how.error();
+    tell(to, *card, home, std::move(done));
+  };
 }
 
 bool run_actor::save_here(save_request& request, std::uint64_t ticket) {
@@ -431,6 +448,7 @@ void run_actor::ended(run_end how) {
   if (shared_->claim && !shared_->above)
     shared_->claim->run_ended();
   shared_.reset();
+  lane_.reset();
   auto completion = std::move(completion_);
   completion->finish(std::move(how));
 }
@@ -484,6 +502,7 @@ void run_actor::on_exit() {
   called_.clear();
   channels_.clear();
   port_.reset();
+  lane_.reset();
   group_->shared->actors.remove(*card_);
 }
 

@@ -9,6 +9,7 @@
 #pragma once
 
 #include "actors/protocol.hpp"
+#include "actors/save_lane.hpp"
 #include "actors/services.hpp"
 #include "engine/run_loop.hpp"
 
@@ -117,6 +118,7 @@ private:
   void end_step_after(std::chrono::milliseconds delay, std::uint64_t epoch);
   bool save_here(save_request& request, std::uint64_t ticket);
   void answer_save(std::uint64_t ticket, error why);
+  save_lane::answer answer_to_run();
   node_child& idle_child(detail::task_scope& task);
   bool lost_child(node_children& children, const caf::down_msg& down, const std::string& why);
   channel_child& child_of(channel_index channel);

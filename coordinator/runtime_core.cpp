@@ -113,11 +113,12 @@ std::shared_ptr<saver_link> runtime_core::make_saver_link(std::shared_ptr<troupe
   logger_reference reference;
   auto card = services_.actors.add("saver", "saver", nullptr);
   auto* prompt = dynamic_cast<prompt_saver*>(saver.get());
-  auto has_writer = dynamic_cast<writer_saver*>(saver.get()) != nullptr;
+  auto* writer = dynamic_cast<writer_saver*>(saver.get());
   auto actor = system_->spawn<saver_actor, caf::hidden + caf::lazy_init>(services_.actors, card,
                                                                          std::move(saver));
   return std::make_shared<saver_link>(
-    saver_link{std::move(actor), std::move(card), prompt, has_writer});
+    saver_link{std::move(actor), std::move(card), prompt, writer,
+               writer ? std::make_shared<spent_requests>() : nullptr});
 }
 
 // A failure (a full disk) does not stop the runtime. When another runtime takes over one of its

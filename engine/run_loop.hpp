@@ -64,6 +64,7 @@ public:
   virtual void change(std::uint64_t epoch, channel_change& change, const channel_cell& before) = 0;
   /// Saves → saved, with the same ticket, in order; `request` is moved from. True: it was stored
   /// within this call, as all before it were. Then `request` is as it was, and saved is not called.
+  /// Else `request` is left with memory to use again: that of a stored one, if there is one.
   virtual bool save(save_request& request, save_ack when, std::uint64_t ticket) = 0;
   /// Whether save() usually stores within the call.
   virtual bool saves_at_once() const = 0;

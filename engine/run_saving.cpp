@@ -168,10 +168,10 @@ void run_loop::submit(save_request request, save_ack when) {
   }
   if (request.claim)
     saving_.claims(ticket);
-  if (!host_.save(request, when, ticket))
-    return;
+  auto stored = host_.save(request, when, ticket);
   saving_.keep(std::move(request));
-  acknowledge(ticket);
+  if (stored)
+    acknowledge(ticket);
 }
 
 // Durability sync: a checkpoint that waited leaves right before the next one, for the same commit.

@@ -1,6 +1,8 @@
 // The tickets of a run's requests to its saver, and the one checkpoint that waits.
 #include "engine/saving_book.hpp"
 
+#include "persistence/spent_requests.hpp"
+
 namespace troupe {
 
 void saving_book::begin(bool host_queues) {
@@ -33,18 +35,14 @@ bool saving_book::answered_after_failure() noexcept {
 }
 
 void saving_book::keep(save_request request) {
+  drop_values(request);
   if (auto& put = request.put) {
-    for (auto& [name, val] : put->checkpoint.channel_values)
-      val = {};
-    put->metadata = {};
     put->drops_older = false;
     spare_ = std::move(*put);
   }
   if (request.writes.empty())
     return;
   spare_task_ = std::move(request.writes.front());
-  for (auto& [channel, val] : spare_task_.writes)
-    val = {};
   request.writes.clear();
   spare_tasks_ = std::move(request.writes);
 }

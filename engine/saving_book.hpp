@@ -69,7 +69,7 @@ public:
   bool queue_is_full() const noexcept {
     return (host_queues_ ? put_before_ : last_put_) > acknowledged_;
   }
-  /// Keeps the memory of a request that was stored within the call, for the next one.
+  /// Keeps the memory of a stored request, for the next one.
   void keep(save_request request);
   checkpoint_put take_spare() noexcept { return std::exchange(spare_, {}); }
   void hold_put(save_request request) { waiting_put_ = std::move(request); }

@@ -25,6 +25,22 @@ struct pending_step {
   thread_state state;
   stored_writes stored;
   std::vector<planned_task> tasks;
+
+  /// ["__pregel_pull", node]; snapshots of a history share it.
+  const value& pull_path(node_index n) {
+    auto& known = paths[n % paths.size()];
+    if (known.node != n) {
+      std::array<value, 2> path{names::pull, state.plan->nodes[n].name};
+      known = {n, value_access::list(path)};
+    }
+    return known.path;
+  }
+
+  struct known_path {
+    node_index node = no_index;
+    value path;
+  };
+  std::array<known_path, 4> paths{}; // of nodes of state.plan
 };
 
 // Fills `out` anew and uses its memory again.
@@ -34,11 +50,11 @@ result<void> load_step(pending_step& out, const std::shared_ptr<const graph_plan
     return loaded;
   out.stored = read_stored(*plan, saved.pending_writes);
   const auto& step = saved.metadata["step"];
-  out.tasks = plan_next_tasks(out.state,
-                              {.checkpoint_id = saved.ref.checkpoint_id,
-                               .checkpoint_ns = saved.ref.checkpoint_ns,
-                               .step = step.is_int() ? step.as_int() + 1 : 0},
-                              nullptr);
+  plan_next_tasks(out.state,
+                  {.checkpoint_id = saved.ref.checkpoint_id,
+                   .checkpoint_ns = saved.ref.checkpoint_ns,
+                   .step = step.is_int() ? step.as_int() + 1 : 0},
+                  nullptr, out.tasks);
   return {};
 }
 
@@ -76,19 +92,11 @@ bool preview_finished(pending_step& step) {
   return preview(step.state, finished);
 }
 
-value path_value(const planned_task& task, const plan_node& node) {
-  if (task.push)
-    return value::list({names::push, task.index, false});
-  std::array<value, 2> path{names::pull, node.name};
-  return value_access::list(path);
-}
-
-task_snapshot show_task(const graph_plan& plan, planned_task&& task, const task_record* record,
-                        bool live) {
-  const auto& node = plan.nodes[task.node];
+task_snapshot show_task(pending_step& step, const graph_plan& plan, planned_task& task,
+                        const task_record* record, bool live) {
   task_snapshot out;
-  out.name = node.name;
-  out.path = path_value(task, node);
+  out.name = plan.nodes[task.node].name;
+  out.path = task.push ? value::list({names::push, task.index, false}) : step.pull_path(task.node);
   out.id = std::move(task.id);
   if (!record)
     return out;
@@ -114,7 +122,7 @@ result<void> show(pending_step& step, const std::shared_ptr<const graph_plan>& p
   for (auto& t : step.tasks) {
     const auto* record = step.stored.find(t.id);
     auto subgraph_ns = subgraph_namespace(*plan, checkpoint_ns, t);
-    auto& shown = out.tasks.emplace_back(show_task(*plan, std::move(t), record, live));
+    auto& shown = out.tasks.emplace_back(show_task(step, *plan, t, record, live));
     shown.subgraph_ns = std::move(subgraph_ns);
     if (!applied || !record || !record->finished())
       out.next.push_back(shown.name);
@@ -182,6 +190,7 @@ private:
       step.state.plan.reset();
       step.stored = {};
       step.tasks.clear();
+      step.paths = {};
       for (auto& [name, val] : saved.checkpoint.channel_values)
         val = {};
       saved.pending_writes.clear();

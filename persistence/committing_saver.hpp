@@ -8,6 +8,7 @@
 #include "persistence/writer_saver.hpp"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <type_traits>
@@ -79,13 +80,16 @@ public:
       thread_ids, [&keep](auto& thread) { mark_kept(thread, keep); }, keep.dry_run);
   }
 
-  void submit(save_request request, save_ack when,
-              std::function<void(result<void>)> done) override {
+  void submit_lent(save_request request, save_ack when, std::function<void(result<void>)> done,
+                   std::shared_ptr<spent_requests> spent) override {
     if (auto ok = check_request(request); !ok) {
       done(std::move(ok));
       return;
     }
-    self().commits_.submit({.request = std::move(request), .when = when, .done = std::move(done)});
+    self().commits_.submit({.request = std::move(request),
+                            .when = when,
+                            .done = std::move(done),
+                            .spent = std::move(spent)});
   }
 
 protected:

@@ -385,6 +385,9 @@ void group_commit::settle(const result<void>& committed) {
       answer(job, {});
   }
   crash_point("durable.answered");
+  for (auto& job : batch_)
+    if (job.spent)
+      had_memory([&job] { job.spent->give(std::move(job.request)); });
   batch_.clear();
   batch_bytes_ = 0;
   batch_is_awaited_ = false;

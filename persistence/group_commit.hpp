@@ -2,12 +2,15 @@
 // syncs once, and answers all. Knows no LMDB: it writes into a commit_sink.
 #pragma once
 
+#include "persistence/spent_requests.hpp"
+
 #include <troupe/saver.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -38,6 +41,7 @@ struct commit_job {
   save_ack when = save_ack::durable;
   bool hurries = true; // of a durable job: the transaction does not wait for others
   std::function<void(result<void>)> done;
+  std::shared_ptr<spent_requests> spent = nullptr; // gets the request when it is committed
 
   bool is_empty() const noexcept {
     return !delete_thread && !upkeep && request.writes.empty() && !request.put && !request.claim;

@@ -214,8 +214,10 @@ const std::string& run_shared::run_id() {
     return config.run_id;
   std::lock_guard lock{mutex_};
   if (made_id_.empty()) {
-    thread_local std::random_device random; // slow to open
-    auto half = [] { return std::uint64_t{random()} << 32 | random(); };
+    thread_local std::unique_ptr<std::random_device> random; // slow to open, and large
+    if (!random)
+      random = std::make_unique<std::random_device>();
+    auto half = [] { return std::uint64_t{(*random)()} << 32 | (*random)(); };
     made_id_ = uuid4(half(), half());
   }
   return made_id_;

@@ -66,6 +66,8 @@ inline constexpr std::size_t data_keys_remembered_max = 4096;
 inline constexpr std::chrono::milliseconds commit_window{
   2}; // async: a group commit is at most this old
 inline constexpr std::size_t commit_bytes_max = 8u << 20; // a group commit of this size is due
+// Stored requests, without values, whose memory the next ones of a runtime use.
+inline constexpr std::size_t spent_requests_max = 512;
 inline constexpr std::chrono::microseconds commit_poll{
   50}; // the writer looks for work this long before it sleeps
 inline constexpr unsigned store_readers_max =

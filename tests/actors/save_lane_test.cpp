@@ -8,21 +8,37 @@
 
 #include <deque>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 namespace troupe {
 namespace {
 
-/// Keeps requests until the test answers them.
-class hand_answered_saver : public forwarding_saver {
+/// Keeps requests until the test answers them. Stores nothing.
+class hand_answered_saver : public writer_saver {
 public:
-  using forwarding_saver::forwarding_saver;
-
-  void submit(save_request request, save_ack, std::function<void(result<void>)> done) override {
+  void submit_lent(save_request request, save_ack, std::function<void(result<void>)> done,
+                   std::shared_ptr<spent_requests> spent) override {
     taken.push_back(request.ref.checkpoint_id);
+    if (refuses == request.ref.checkpoint_id)
+      return done(error{errc::invalid_value, "refused"});
+    if (throws == request.ref.checkpoint_id)
+      throw std::runtime_error{"no saver"};
+    spent->give(std::move(request));
     held_.push_back(std::move(done));
   }
+  result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref&) override {
+    return std::optional<checkpoint_tuple>{};
+  }
+  result<std::vector<checkpoint_tuple>> list(const list_query&) override {
+    return std::vector<checkpoint_tuple>{};
+  }
+  result<void> put(const checkpoint_ref&, const checkpoint_put&) override { return {}; }
+  result<void> put_writes(const checkpoint_ref&, const task_writes&) override { return {}; }
+  result<void> delete_thread(const std::string&) override { return {}; }
+  result<std::vector<thread_info>> threads() override { return std::vector<thread_info>{}; }
+
   void answer(const result<void>& how = {}) {
     auto done = std::move(held_.front());
     held_.pop_front();
@@ -31,6 +47,8 @@ public:
   std::size_t held() const { return held_.size(); }
 
   std::vector<std::string> taken; // ids of checkpoints
+  std::string refuses;            // within the call
+  std::string throws;
 
 private:
   std::deque<std::function<void(result<void>)>> held_;
@@ -39,15 +57,20 @@ private:
 struct lane_of_a_run {
   void enter(const std::string& id) {
     BOOST_REQUIRE(claim->save_begins());
-    lane->enter(saver, {{"thread", "", id}, {}, std::nullopt}, save_ack::accepted, claim,
-                [this, id](const result<void>& how) {
-                  heard.push_back(how ? id : id + ": " + how.error().message());
-                  at_answer();
-                });
+    ids.push_back(id);
+    lane->enter({{"thread", "", id}, {}, checkpoint_put{}}, save_ack::accepted, claim,
+                ids.size() - 1);
+  }
+  void hear(std::uint64_t ticket, const result<void>& how) {
+    heard.push_back(how ? ids.at(ticket) : ids.at(ticket) + ": " + how.error().message());
+    at_answer();
   }
 
-  hand_answered_saver saver{make_memory_saver()};
-  std::shared_ptr<save_lane> lane = std::make_shared<save_lane>();
+  hand_answered_saver saver;
+  std::shared_ptr<spent_requests> spent = std::make_shared<spent_requests>();
+  std::shared_ptr<save_lane> lane = std::make_shared<save_lane>(
+    saver, spent, [this](std::uint64_t ticket, const result<void>& how) { hear(ticket, how); });
+  std::vector<std::string> ids; // by ticket
   std::shared_ptr<held_claim> claim = std::make_shared<held_claim>();
   std::vector<std::string> heard;
   std::function<void()> at_answer = [] {};
@@ -99,11 +122,49 @@ BOOST_AUTO_TEST_CASE(what_an_answer_leads_to_comes_after_the_request_that_waited
   enter("2");
   at_answer = [this] {
     if (heard.size() == 1)
-      saver.submit({{"thread", "inner", "of 2"}, {}, std::nullopt}, save_ack::accepted,
-                   [](const result<void>&) {});
+      saver.submit_lent(
+        {{"thread", "inner", "of 2"}, {}, std::nullopt}, save_ack::accepted,
+        [](const result<void>&) {}, spent);
   };
   saver.answer();
   BOOST_TEST(saver.taken == (texts{"1", "2", "of 2"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_the_saver_refuses_at_once_ends_what_waits) {
+  saver.refuses = "2";
+  for (const char* id : {"1", "2", "3"})
+    enter(id);
+  saver.answer();
+  BOOST_TEST(saver.taken == (texts{"1", "2"}), boost::test_tools::per_element());
+  BOOST_TEST(heard == (texts{"2: refused", "3: refused", "1"}), boost::test_tools::per_element());
+  claim->run_ended();
+  BOOST_TEST(claim->over());
+}
+
+BOOST_AUTO_TEST_CASE(a_saver_that_throws_fails_the_request) {
+  saver.throws = "1";
+  enter("1");
+  BOOST_REQUIRE(heard.size() == 1u);
+  BOOST_TEST(heard[0].find("the saver threw: no saver") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(a_busy_lane_lives_until_its_request_is_answered) {
+  enter("1");
+  std::weak_ptr<save_lane> seen = lane;
+  lane.reset();
+  BOOST_REQUIRE(!seen.expired());
+  saver.answer();
+  BOOST_TEST(heard == texts{"1"}, boost::test_tools::per_element());
+  BOOST_TEST(seen.expired());
+}
+
+BOOST_AUTO_TEST_CASE(a_stored_request_comes_back_for_its_memory) {
+  BOOST_TEST(!spent->take());
+  enter("1");
+  auto back = spent->take();
+  BOOST_REQUIRE(back.has_value());
+  BOOST_TEST(back->ref.checkpoint_id == "1");
+  BOOST_TEST(!spent->take());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
