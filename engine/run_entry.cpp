@@ -83,7 +83,7 @@ bool forgets(const graph_plan& plan, const shown_channels& shown) {
 
 } // namespace
 
-void run_loop::begin(run_request request) {
+void run_loop::begin(run_request&& request) {
   crash_point("run.begun");
   phase_.enter(run_phase::running);
   shared_ = request.shared;

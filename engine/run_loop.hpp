@@ -97,7 +97,7 @@ class run_loop {
 public:
   explicit run_loop(loop_host& host) : host_{host} {}
 
-  void begin(run_request request);
+  void begin(run_request&& request);
   /// The caller's reference passes over where it can, so that the task's memory is used again.
   void task_finished(task_ptr task);
   /// The turn of turn_is_over() has come.
@@ -181,12 +181,12 @@ private:
   }
   void put_checkpoint(std::string_view source, const std::vector<channel_index>* updated);
   void put_moved();
-  checkpoint_put make_put(const std::vector<channel_index>* updated);
+  void fill_put(checkpoint_put& out, const std::vector<channel_index>* updated);
   bool drops_older(std::string_view source) const;
   void note_deltas();
   void put_stub(std::string id);
-  void submit(save_request request, save_ack when);
-  void submit_put(save_request request);
+  void submit(save_request&& request, save_ack when);
+  void submit_put(save_request&& request);
   void submit_joined();
   void save_failed(std::uint64_t ticket, const result<void>& how);
   void note_owner(std::uint64_t ticket);

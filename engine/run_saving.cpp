@@ -83,12 +83,15 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
       saving_.unsaved.clear();
       progress_.exit_updated = updated ? std::optional{*updated} : std::nullopt;
     } else {
-      save_request request{here(std::move(before)), saving_.take_unsaved(), make_put(updated)};
-      request.put->drops_older = drops_older(source);
-      at_.saved_id = at_.checkpoint_id;
       bool sync = shared_->config.durability == durability::sync;
       if (sync)
         submit_joined();
+      auto& request = saving_.blank_put();
+      request.ref = here(std::move(before));
+      request.writes = saving_.take_unsaved();
+      fill_put(*request.put, updated);
+      request.put->drops_older = drops_older(source);
+      at_.saved_id = at_.checkpoint_id;
       if (joins_next(source) || (!sync && saving_.queue_is_full()))
         saving_.hold_put(std::move(request));
       else
@@ -108,14 +111,14 @@ void run_loop::put_moved() {
     deltas_.made(nullptr);
   if (shared_->config.durability == durability::exit)
     return;
-  save_request request{
-    here(at_.checkpoint_id), {}, make_put(at_.updated ? &*at_.updated : nullptr)};
+  auto& request = saving_.blank_put();
+  request.ref = here(at_.checkpoint_id);
+  fill_put(*request.put, at_.updated ? &*at_.updated : nullptr);
   at_.saved_id = at_.checkpoint_id;
   submit_put(std::move(request));
 }
 
-checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
-  auto out = saving_.take_spare();
+void run_loop::fill_put(checkpoint_put& out, const std::vector<channel_index>* updated) {
   out.parent_id = at_.saved_id;
   auto snapshots = deltas_.settle(state_);
   take_checkpoint(state_, updated, out.checkpoint, out.new_versions);
@@ -126,7 +129,6 @@ checkpoint_put run_loop::make_put(const std::vector<channel_index>* updated) {
   out.checkpoint.id = at_.checkpoint_id;
   host_.timestamp(out.checkpoint.ts);
   out.metadata = at_.metadata;
-  return out;
 }
 
 // After a fork, tasks still look for what the tasks of the copied checkpoint ran.
@@ -158,7 +160,7 @@ void run_loop::put_stub(std::string id) {
   submit({here(std::move(id)), {}, std::move(stub)}, save_ack::accepted);
 }
 
-void run_loop::submit(save_request request, save_ack when) {
+void run_loop::submit(save_request&& request, save_ack when) {
   crash_point("run.saves");
   auto ticket = saving_.next_ticket();
   if (progress_.rests) {
@@ -169,7 +171,7 @@ void run_loop::submit(save_request request, save_ack when) {
   if (request.claim)
     saving_.claims(ticket);
   auto stored = host_.save(request, when, ticket);
-  saving_.keep(std::move(request));
+  saving_.keep(request);
   if (stored)
     acknowledge(ticket);
 }
@@ -184,7 +186,7 @@ void run_loop::submit_joined() {
 }
 
 // A checkpoint leaves for the saver.
-void run_loop::submit_put(save_request request) {
+void run_loop::submit_put(save_request&& request) {
   bool sync = shared_->config.durability == durability::sync;
   submit(std::move(request), sync ? save_ack::durable : save_ack::accepted);
   saving_.put_left();
@@ -220,7 +222,7 @@ void run_loop::save_exit() {
         put_stub(std::move(*stub));
       request.ref = here(at_.saved_id);
     }
-    request.put = make_put(progress_.exit_updated ? &*progress_.exit_updated : nullptr);
+    fill_put(request.put.emplace(), progress_.exit_updated ? &*progress_.exit_updated : nullptr);
     const auto& source = at_.metadata["source"];
     request.put->drops_older = drops_older(source.is_string() ? source.as_string() : "");
     at_.saved_id = at_.checkpoint_id;

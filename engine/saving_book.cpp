@@ -34,17 +34,24 @@ bool saving_book::answered_after_failure() noexcept {
   return --*answers_awaited_ == 0;
 }
 
-void saving_book::keep(save_request request) {
+save_request& saving_book::blank_put() {
+  if (!spare_.put)
+    spare_.put.emplace();
+  spare_.put->drops_older = false;
+  spare_.writes.clear();
+  spare_.claim.reset();
+  return spare_;
+}
+
+void saving_book::keep(save_request& request) {
   drop_values(request);
-  if (auto& put = request.put) {
-    put->drops_older = false;
-    spare_ = std::move(*put);
+  if (!request.writes.empty()) {
+    spare_task_ = std::move(request.writes.front());
+    request.writes.clear();
+    spare_tasks_ = std::move(request.writes);
   }
-  if (request.writes.empty())
-    return;
-  spare_task_ = std::move(request.writes.front());
-  request.writes.clear();
-  spare_tasks_ = std::move(request.writes);
+  if (request.put && &request != &spare_)
+    spare_ = std::move(request);
 }
 
 std::optional<save_request> saving_book::take_put(bool now) {

@@ -69,10 +69,12 @@ public:
   bool queue_is_full() const noexcept {
     return (host_queues_ ? put_before_ : last_put_) > acknowledged_;
   }
-  /// Keeps the memory of a stored request, for the next one.
-  void keep(save_request request);
-  checkpoint_put take_spare() noexcept { return std::exchange(spare_, {}); }
-  void hold_put(save_request request) { waiting_put_ = std::move(request); }
+  /// A request to fill. It has a checkpoint of old contents, but no values, no writes and no claim.
+  /// It goes to keep() or hold_put() before the next one is asked for.
+  save_request& blank_put();
+  /// Keeps the memory of a request that was handed over, for the next one.
+  void keep(save_request& request);
+  void hold_put(save_request&& request) { waiting_put_ = std::move(request); }
   bool put_waits() const noexcept { return waiting_put_.has_value(); }
   /// The checkpoint that waits, if the queue has room for it; `now`: in any case.
   std::optional<save_request> take_put(bool now = false);
@@ -100,7 +102,7 @@ private:
   bool joined_is_answered_ = false;
   std::optional<std::uint64_t> answers_awaited_; // once a request has failed
   std::optional<save_request> waiting_put_;
-  checkpoint_put spare_; // without values
+  save_request spare_; // for blank_put()
   task_writes spare_task_;
   std::vector<task_writes> spare_tasks_; // empty
   std::optional<std::uint64_t> claimed_by_;

@@ -2,6 +2,7 @@
 #include "engine/thread_state.hpp"
 
 #include "graph/names.hpp"
+#include "graph/same_text.hpp"
 #include "graph/value_node.hpp"
 #include "persistence/record/refill.hpp"
 
@@ -15,7 +16,7 @@ namespace {
 
 // `guess`: where it probably stands.
 version find_version(const named<version>& versions, std::string_view name, std::size_t guess) {
-  if (guess < versions.size() && versions[guess].first == name)
+  if (guess < versions.size() && same_text(versions[guess].first, name))
     return versions[guess].second;
   auto it = std::lower_bound(versions.begin(), versions.end(), name,
                              [](const auto& e, std::string_view n) { return e.first < n; });
@@ -180,9 +181,10 @@ result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> p
       continue;
     }
     state.versions[c] = v;
-    while (stored != from.channel_values.end() && stored->first < name)
+    while (stored != from.channel_values.end() && !same_text(stored->first, name)
+           && stored->first < name)
       ++stored;
-    if (stored == from.channel_values.end() || stored->first != name)
+    if (stored == from.channel_values.end() || !same_text(stored->first, name))
       continue; // the channel is empty
     auto cell = load_channel(channels[c].spec, name, (stored++)->second);
     if (!cell)

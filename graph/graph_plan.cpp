@@ -2,6 +2,7 @@
 #include "graph/graph_plan.hpp"
 
 #include "graph/names.hpp"
+#include "graph/same_text.hpp"
 
 #include <boost/container/small_vector.hpp>
 
@@ -22,7 +23,7 @@ template <class Named>
 std::uint32_t find_in_order(const std::vector<Named>& list, const index_list& sorted,
                             std::string_view name, std::size_t& next) noexcept {
   for (auto at = next; at < sorted.size() && at < next + 2; ++at) // one may be left out
-    if (list[sorted[at]].name == name) {
+    if (same_text(list[sorted[at]].name, name)) {
       next = at + 1;
       return sorted[at];
     }
@@ -43,7 +44,7 @@ std::uint32_t find_by_name(const std::vector<Named>& list, const index_list& sor
     return find_in_order(list, sorted, name, nowhere);
   }
   for (std::uint32_t i = 0; i < list.size(); ++i)
-    if (list[i].name == name)
+    if (same_text(list[i].name, name))
       return i;
   return no_index;
 }

@@ -28,8 +28,10 @@ template <class T> T readable(result<T> read) {
 
 // Metadata of a few bytes are encoded. Larger ones share parts with those of other checkpoints.
 bool are_few(const value& metadata) {
-  return metadata.is_map() && metadata.size() <= 3 && metadata["parents"].is_map()
-         && metadata["parents"].empty();
+  if (!metadata.is_map() || metadata.size() > 3)
+    return false;
+  const auto& parents = metadata["parents"];
+  return parents.is_map() && parents.empty();
 }
 
 // The first run of a thread makes a few entries: they lie in one piece of memory.

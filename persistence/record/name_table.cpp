@@ -1,6 +1,7 @@
 // name_table: numbering names, and storing them in batches.
 #include "persistence/record/name_table.hpp"
 
+#include "graph/same_text.hpp"
 #include "persistence/record/bytes.hpp"
 #include "persistence/record/record.hpp"
 
@@ -37,7 +38,7 @@ std::size_t mark_of(std::string_view name) noexcept {
 // it.
 std::uint32_t name_table::number(std::string_view name) {
   auto& guess = recent_[mark_of(name)];
-  if (guess >= order_.size() || order_[guess] != name)
+  if (guess >= order_.size() || !same_text(order_[guess], name))
     guess = number_of(name);
   return guess;
 }

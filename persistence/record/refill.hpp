@@ -2,6 +2,8 @@
 // ones, and a name that is the same again is not copied.
 #pragma once
 
+#include "graph/same_text.hpp"
+
 #include <troupe/saver.hpp>
 
 #include <cstddef>
@@ -12,7 +14,7 @@
 namespace troupe {
 
 inline void set_name(std::string& there, std::string_view name) {
-  if (there != name)
+  if (!same_text(there, name))
     there = name;
 }
 

@@ -2,6 +2,8 @@
 // how pending writes are ordered, and what a list filter matches.
 #pragma once
 
+#include "graph/same_text.hpp"
+
 #include <troupe/saver.hpp>
 
 #include <algorithm>
@@ -29,7 +31,8 @@ constexpr bool slot_is_replaced(std::int64_t slot) noexcept {
 template <class T> const T* find_named(const named<T>& entries, std::string_view name) noexcept {
   constexpr std::size_t few = 8; // a look at each is cheaper than an order of texts
   if (entries.size() <= few) {
-    auto at = std::ranges::find(entries, name, &std::pair<std::string, T>::first);
+    auto at = std::ranges::find_if(entries,
+                                   [name](const auto& e) { return same_text(e.first, name); });
     return at != entries.end() ? &at->second : nullptr;
   }
   auto at = std::ranges::lower_bound(entries, name, {}, &std::pair<std::string, T>::first);

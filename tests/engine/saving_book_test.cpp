@@ -174,6 +174,39 @@ BOOST_AUTO_TEST_CASE(a_new_run_waits_for_nothing_of_the_last_one) {
   BOOST_TEST(book.used());
 }
 
+BOOST_AUTO_TEST_CASE(a_checkpoint_is_made_in_the_memory_of_the_one_before) {
+  saving_book book;
+  auto& first = book.blank_put();
+  first.ref.checkpoint_id = "1";
+  first.claim = thread_claim{.before = 1, .owner = 1};
+  first.put->metadata = value::map({{"step", 1}});
+  first.put->drops_older = true;
+  first.put->checkpoint.channel_versions = {{"n", {.number = 1}}};
+  first.put->checkpoint.channel_values = {{"n", value::list({1})}};
+  first.writes.push_back({"task", "path", {{"n", value::list({1})}}});
+  const auto* versions = first.put->checkpoint.channel_versions.data();
+  book.keep(first);
+
+  auto& next = book.blank_put();
+  BOOST_TEST(next.put->checkpoint.channel_versions.data() == versions);
+  BOOST_TEST(next.put->checkpoint.channel_values.at(0).second.is_null());
+  BOOST_TEST(next.put->metadata.is_null());
+  BOOST_TEST(!next.put->drops_older);
+  BOOST_TEST(!next.claim.has_value());
+  BOOST_TEST(next.writes.empty());
+  BOOST_TEST(book.add_unsaved().writes.at(0).second.is_null()); // the memory of the task's writes
+}
+
+BOOST_AUTO_TEST_CASE(a_request_that_was_stored_elsewhere_gives_its_memory) {
+  saving_book book;
+  auto handed_over = std::move(book.blank_put());
+  book.keep(book.blank_put());
+  handed_over.put->new_versions = {"n"};
+  const auto* names = handed_over.put->new_versions.data();
+  book.keep(handed_over);
+  BOOST_TEST(book.blank_put().put->new_versions.data() == names);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe
