@@ -48,7 +48,7 @@ commit_job job_of(std::string thread_id, std::shared_ptr<spent_requests> spent) 
   return job;
 }
 
-/// What a saver has of a thread, but for ids, times and the numbers of versions.
+/// A thread as a saver has it, without ids, times and the numbers of versions.
 texts stored(saver& from, const std::string& thread_id) {
   texts out;
   auto add_names = [](std::string& text, const char* what, const auto& all) {
