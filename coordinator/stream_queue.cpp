@@ -1,6 +1,8 @@
 // stream_queue: adding parts, making room, and taking them.
 #include "coordinator/stream_queue.hpp"
 
+#include "graph/short_pause.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <optional>
@@ -11,6 +13,7 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t parts_gathered = 256; // at most, before the reader takes them
+constexpr int pauses_a_look = 16;           // since a look takes the count from the writer's core
 
 // Both by number.
 void add_in_order(part_list& to, part_list& from) {
@@ -115,6 +118,8 @@ void stream_queue::gather() const noexcept {
   auto parts = size_.load(std::memory_order_acquire);
   for (std::size_t before = 0; parts != before && parts < parts_gathered;) {
     before = parts;
+    for (int i = 0; i < pauses_a_look; ++i)
+      short_pause();
     std::this_thread::yield();
     parts = size_.load(std::memory_order_acquire);
   }
