@@ -5,6 +5,17 @@
 
 namespace troupe {
 
+namespace {
+
+constexpr std::size_t entries_kept_max = 256; // channels, or tasks with writes, of a request
+
+bool is_large(const save_request& request) noexcept {
+  return request.put->checkpoint.channel_versions.size() > entries_kept_max
+         || request.writes.size() > entries_kept_max;
+}
+
+} // namespace
+
 void drop_values(save_request& request) noexcept {
   if (auto& put = request.put) {
     for (auto& [name, val] : put->checkpoint.channel_values)
@@ -17,7 +28,7 @@ void drop_values(save_request& request) noexcept {
 }
 
 void spent_requests::give(save_request request) {
-  if (!request.put)
+  if (!request.put || is_large(request))
     return;
   drop_values(request);
   std::lock_guard lock{mutex_};

@@ -17,8 +17,8 @@ void drop_values(save_request& request) noexcept;
 /// Thread: any.
 class spent_requests {
 public:
-  /// Takes a request without its values. One without a checkpoint is freed, as are those beyond
-  /// limits::spent_requests_max.
+  /// Takes a request without its values. It is freed when it has no checkpoint, is large, or there
+  /// are limits::spent_requests_max already.
   void give(save_request request);
   /// One of them, or none: also when another thread is busy here, so that the caller never waits.
   std::optional<save_request> take() noexcept;

@@ -120,6 +120,18 @@ BOOST_AUTO_TEST_CASE(a_request_that_was_refused_or_lost_does_not_hold_up_others)
   commits.submit_and_wait(job_of("t", spent)).value();
 }
 
+BOOST_AUTO_TEST_CASE(a_large_request_is_not_kept) {
+  spent_requests spent;
+  save_request wide{{}, {}, checkpoint_put{}};
+  wide.put->checkpoint.channel_versions.resize(257);
+  spent.give(std::move(wide));
+  BOOST_TEST(!spent.take());
+  save_request long_one{{}, {}, checkpoint_put{}};
+  long_one.writes.resize(257);
+  spent.give(std::move(long_one));
+  BOOST_TEST(!spent.take());
+}
+
 BOOST_AUTO_TEST_CASE(no_more_requests_are_kept_than_the_limit_says) {
   spent_requests spent;
   spent.give({}); // has no checkpoint
