@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-/// A saver whose `done` may call submit().
+/// A saver whose `done` may call submit(). It calls each `done`, also when it ends.
 class writer_saver : public saver {
 public:
   /// As submit(). `spent`, unless it is null, gets the request when it was stored.

@@ -55,6 +55,14 @@ private:
 };
 
 struct lane_of_a_run {
+  lane_of_a_run() = default;
+  lane_of_a_run(const lane_of_a_run&) = delete;
+  lane_of_a_run& operator=(const lane_of_a_run&) = delete;
+  ~lane_of_a_run() { // a lane lives until its saver has answered
+    while (saver.held() != 0)
+      saver.answer();
+  }
+
   void enter(const std::string& id) {
     BOOST_REQUIRE(claim->save_begins());
     ids.push_back(id);
