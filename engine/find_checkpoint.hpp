@@ -14,7 +14,7 @@
 //                    new branch would misread, and moves the versions for it
 //   exit_writes      durability exit: the writes of all steps, for the one checkpoint at the end
 //   run_deltas       both for a run: enter → begin, take_command → command_wrote, task_finished →
-//                    ids, applied → applied, put_checkpoint → made, make_put → settle, save_exit
+//                    ids, applied → applied, put_checkpoint → made, fill_put → settle, save_exit
 //   outside_update   the same for an update, in superstep::settle_deltas
 //
 // A graph without delta channels pays one look at an empty list in each of these places.
