@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-void save_lane::enter(save_request request, save_ack when, std::shared_ptr<held_claim> claim,
+void save_lane::enter(save_request&& request, save_ack when, std::shared_ptr<held_claim> claim,
                       std::uint64_t ticket) {
   waiting one{std::move(request), when, std::move(claim), ticket};
   {
@@ -21,7 +21,7 @@ void save_lane::enter(save_request request, save_ack when, std::shared_ptr<held_
 }
 
 // A function that captures one pointer takes no memory.
-void save_lane::leave(waiting one) {
+void save_lane::leave(waiting&& one) {
   auto claim = one.claim.get();
   at_saver_ = {{std::move(one.claim), one.request}, one.ticket};
   auto failed = submit_claimed(claim, one.request, [&] {

@@ -34,7 +34,7 @@ public:
 
   /// As hand_over(), once the requests before it are answered. The answer has the ticket.
   /// Thread: any, one at a time.
-  void enter(save_request request, save_ack when, std::shared_ptr<held_claim> claim,
+  void enter(save_request&& request, save_ack when, std::shared_ptr<held_claim> claim,
              std::uint64_t ticket);
 
 private:
@@ -49,7 +49,7 @@ private:
     saved_claim claim;
     std::uint64_t ticket = 0;
   };
-  void leave(waiting one);
+  void leave(waiting&& one);
   void answered(const result<void>& how);
   /// The next one leaves. After a failure none does: returns those that waited.
   waiting_list go_on(const result<void>& how);

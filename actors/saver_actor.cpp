@@ -53,6 +53,14 @@ result<void> store_here(prompt_saver& to, const save_request& request, held_clai
   return how;
 }
 
+void tell_answer(const caf::actor& run, actor_card& card, caf::execution_unit* home,
+                 std::uint64_t ticket, const result<void>& how) {
+  save_done done{ticket, std::nullopt};
+  if (!how)
+    done.failure = how.error();
+  tell(run, card, home, std::move(done));
+}
+
 saver_actor::saver_actor(caf::actor_config& cfg, roster& actors, card_ptr card,
                          std::shared_ptr<saver> saver)
   : caf::event_based_actor(cfg),
@@ -66,10 +74,7 @@ caf::behavior saver_actor::make_behavior() {
     crash_point("saver.ordered");
     auto answer = [to = order.reply_to, card = order.reply_card, home = order.home,
                    ticket = order.ticket](result<void> how) {
-      save_done done{ticket, std::nullopt};
-      if (!how)
-        done.failure = how.error();
-      tell(to, *card, home, std::move(done));
+      tell_answer(to, *card, home, ticket, how);
     };
     hand_over(*saver_, std::move(*order.request), order.when, order.claim, std::move(answer));
   }};

@@ -9,6 +9,7 @@
 
 #include <caf/event_based_actor.hpp>
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -61,6 +62,10 @@ void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<h
 
 /// The same for a saver that stores within the call. Returns what `done` would be given.
 result<void> store_here(prompt_saver& to, const save_request& request, held_claim* claim);
+
+/// Tells a run, with a save_done, how the saver answered.
+void tell_answer(const caf::actor& run, actor_card& card, caf::execution_unit* home,
+                 std::uint64_t ticket, const result<void>& how);
 
 class saver_actor : public caf::event_based_actor {
 public:

@@ -353,10 +353,7 @@ bool run_actor::save(save_request& request, save_ack when, std::uint64_t ticket)
 save_lane::answer run_actor::answer_to_run() {
   return [to = caf::actor_cast<caf::actor>(this), card = card_,
           home = home_](std::uint64_t ticket, const result<void>& how) {
-    save_done done{ticket, std::nullopt};
-    if (!how)
-      done.failure = how.error();
-    tell(to, *card, home, std::move(done));
+    tell_answer(to, *card, home, ticket, how);
   };
 }
 
