@@ -37,6 +37,7 @@ result<void> encoded_request::encode(const save_request& request, const value_ba
     bytes_ = {};
   bytes_.clear();
   ends_.clear();
+  texts_.clear();
   next_ = 0;
   for (const auto& task : request.writes)
     for (const auto& [channel, val] : task.writes)
@@ -44,6 +45,8 @@ result<void> encoded_request::encode(const save_request& request, const value_ba
         return ok;
   if (!request.put)
     return {};
+  if (bytes_.size() >= large_texts::bytes_min && !request.put->new_versions.empty())
+    texts_.find_in(request.writes);
   const auto& cp = request.put->checkpoint;
   for (const auto& channel : request.put->new_versions) {
     auto* val = find_named(cp.channel_values, channel);

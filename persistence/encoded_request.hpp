@@ -1,6 +1,7 @@
 // encoded_request: the values of a request as msgpack, before anything of it is stored.
 #pragma once
 
+#include "persistence/record/large_texts.hpp"
 #include "persistence/record/value_base.hpp"
 
 #include <troupe/saver.hpp>
@@ -29,6 +30,10 @@ public:
   /// The next value. Owns: nothing; valid until the next encode().
   piece take();
 
+  /// The large texts that the writes brought, if the request has values of channels, too.
+  /// Owns:   nothing; valid while the request is.
+  large_texts& texts() noexcept { return texts_; }
+
   /// Units:  bytes of all values.
   std::size_t size() const noexcept { return bytes_.size(); }
 
@@ -41,6 +46,7 @@ private:
   bool append_as_patch(const value& v, const value_base& base);
 
   std::string bytes_;
+  large_texts texts_;
   std::vector<end> ends_;
   std::size_t next_ = 0;
 };

@@ -33,18 +33,26 @@ void begin_again(std::string& record) {
 
 // ---- sealing ------------------------------------------------------------------------------------
 
-result<void> record_sealer::seal(std::string& record, std::string_view key, record_kind kind,
-                                 aes_gcm* cipher) {
-  std::uint8_t flags = 0;
+// Compresses the payload if that makes it smaller. Gives the record's flags.
+std::uint8_t record_sealer::compress(std::string& record, large_texts* texts) {
   auto size = record.size() - record_header_bytes;
   // Above the limit, readers would refuse the size.
-  if (size >= compress_bytes_min_ && size <= limits::decompressed_bytes_max) {
-    begin_again(scratch_);
-    if (compress(payload_of(record), size - 1, scratch_)) {
-      std::swap(record, scratch_);
-      flags |= record_flag::compressed;
-    }
-  }
+  if (size < compress_bytes_min_ || size > limits::decompressed_bytes_max)
+    return 0;
+  begin_again(scratch_);
+  auto payload = payload_of(record);
+  std::size_t frames = texts ? texts->compress(payload, size - 1, scratch_)
+                             : troupe::compress(payload, size - 1, scratch_);
+  if (frames == 0)
+    return 0;
+  std::swap(record, scratch_);
+  return frames == 1 ? record_flag::compressed
+                     : record_flag::compressed | record_flag::several_frames;
+}
+
+result<void> record_sealer::seal(std::string& record, std::string_view key, record_kind kind,
+                                 aes_gcm* cipher, large_texts* texts) {
+  auto flags = compress(record, texts);
   if (cipher) {
     flags |= record_flag::encrypted;
     auto text = payload_of(record);
@@ -75,6 +83,10 @@ result<std::string_view> record_opener::open(std::string_view stored, std::strin
   if (!payload || flags_of(stored) == 0)
     return payload;
   auto is_compressed = (flags_of(stored) & record_flag::compressed) != 0;
+  auto count = (flags_of(stored) & record_flag::several_frames) != 0 ? frame_count::several
+                                                                     : frame_count::one;
+  if (!is_compressed && count == frame_count::several)
+    return refused(errc::checkpoint_corrupt, kind, "frames without compression");
   if (is_encrypted(stored)) {
     auto& text = is_compressed ? scratch_ : next_text();
     payload = decrypt(stored, *payload, key, cipher, text);
@@ -82,7 +94,7 @@ result<std::string_view> record_opener::open(std::string_view stored, std::strin
   if (!payload || !is_compressed)
     return payload;
   auto& text = next_text();
-  if (!decompress(*payload, limits::decompressed_bytes_max, text))
+  if (!decompress(*payload, count, limits::decompressed_bytes_max, text))
     return refused(errc::checkpoint_corrupt, kind, "the content does not decompress");
   return std::string_view{text};
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "persistence/crypt/aes_gcm.hpp"
+#include "persistence/record/large_texts.hpp"
 #include "persistence/record/record.hpp"
 
 #include <algorithm>
@@ -21,11 +22,15 @@ public:
     : compress_bytes_min_{std::max(compress_bytes_min, std::size_t{1})} {}
 
   /// As seal_record(), after compressing a large payload and encrypting it when there is a cipher.
-  /// The record's key and header are authenticated with it, so that it fits no other key.
+  /// The record's key and header are authenticated with it, so that it fits no other key. `texts`
+  /// (null: none) are compressed once for all records that hold them.
   /// Errors: storage_failed; the record must not be used then.
-  result<void> seal(std::string& record, std::string_view key, record_kind kind, aes_gcm* cipher);
+  result<void> seal(std::string& record, std::string_view key, record_kind kind, aes_gcm* cipher,
+                    large_texts* texts = nullptr);
 
 private:
+  std::uint8_t compress(std::string& record, large_texts* texts);
+
   std::size_t compress_bytes_min_;
   std::string scratch_;
 };

@@ -155,6 +155,7 @@ void lmdb_writer::forget() {
 }
 
 write_outcome lmdb_writer::write(const commit_job& job) {
+  encoded_.texts().clear(); // they were of the request before
   if (job.upkeep)
     return job.upkeep();
   auto* chain = known_chain_of(job.request.ref);
@@ -221,7 +222,7 @@ result<void> lmdb_writer::put(const store_key& key, record_kind kind) {
 
 // Stores a sealed record of a thread. Deleting a thread does not need to read such records.
 result<void> lmdb_writer::put(known_thread& thread, const store_key& key, record_kind kind) {
-  if (auto ok = sealer_.seal(record_, key, kind, cipher_of(thread)); !ok)
+  if (auto ok = sealer_.seal(record_, key, kind, cipher_of(thread), &encoded_.texts()); !ok)
     return ok;
   return txn_->put(key, record_);
 }
@@ -311,7 +312,7 @@ result<void> lmdb_writer::seal_writes(known_thread& thread, const store_key& key
                                       std::span<const stored_write> writes) {
   begin_record(record_);
   append_writes(writes, &thread.names, record_);
-  return sealer_.seal(record_, key, record_kind::writes, cipher_of(thread));
+  return sealer_.seal(record_, key, record_kind::writes, cipher_of(thread), &encoded_.texts());
 }
 
 const lmdb_writer::known_chain* lmdb_writer::known_chain_of(const checkpoint_ref& ref) const {

@@ -4,6 +4,7 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include <algorithm>
 #include <atomic>
 #include <new>
 
@@ -36,12 +37,29 @@ private:
 using compressing = borrowed<ZSTD_CCtx, ZSTD_createCCtx, ZSTD_freeCCtx>;
 using decompressing = borrowed<ZSTD_DCtx, ZSTD_createDCtx, ZSTD_freeDCtx>;
 
+// The size that the frames name; 0 when they are not whole frames with a size, or above the limit.
+// The special sizes "unknown" and "error" are above every limit. A frame that zstd would skip has
+// the size 0.
+std::size_t text_size(std::string_view frames, frame_count count, std::size_t text_bytes_max) {
+  std::size_t sum = 0;
+  do {
+    auto size = ZSTD_getFrameContentSize(frames.data(), frames.size());
+    auto frame_bytes = ZSTD_findFrameCompressedSize(frames.data(), frames.size());
+    if (size == 0 || size > text_bytes_max - sum || ZSTD_isError(frame_bytes) != 0)
+      return 0;
+    sum += size;
+    frames.remove_prefix(frame_bytes);
+  } while (!frames.empty() && count == frame_count::several);
+  return frames.empty() ? sum : 0;
+}
+
 } // namespace
 
 bool compress(std::string_view text, std::size_t bytes_max, std::string& out) {
   compressing with;
   auto* context = with.get();
   auto begin = out.size();
+  bytes_max = std::min(bytes_max, compressed_bytes_max(text.size()));
   out.resize(begin + bytes_max);
   auto size = context ? ZSTD_compressCCtx(context, out.data() + begin, bytes_max, text.data(),
                                           text.size(), level)
@@ -51,20 +69,22 @@ bool compress(std::string_view text, std::size_t bytes_max, std::string& out) {
   return good;
 }
 
-// The special sizes "unknown" and "error" are above every limit. A frame that zstd would skip has
-// the size 0.
-bool decompress(std::string_view frame, std::size_t text_bytes_max, std::string& out) {
+std::size_t compressed_bytes_max(std::size_t text_bytes) noexcept {
+  return ZSTD_compressBound(text_bytes);
+}
+
+bool decompress(std::string_view frames, frame_count count, std::size_t text_bytes_max,
+                std::string& out) {
   out.clear();
-  auto size = ZSTD_getFrameContentSize(frame.data(), frame.size());
-  if (size == 0 || size > text_bytes_max
-      || ZSTD_findFrameCompressedSize(frame.data(), frame.size()) != frame.size())
+  auto size = text_size(frames, count, text_bytes_max);
+  if (size == 0)
     return false;
   decompressing with;
   auto* context = with.get();
   if (!context)
     throw std::bad_alloc{}; // the frame is not to blame
   out.resize(size);
-  auto got = ZSTD_decompressDCtx(context, out.data(), out.size(), frame.data(), frame.size());
+  auto got = ZSTD_decompressDCtx(context, out.data(), out.size(), frames.data(), frames.size());
   if (got == size) // errors are sizes above every limit, too
     return true;
   if (ZSTD_getErrorCode(got) == ZSTD_error_memory_allocation)

@@ -12,8 +12,14 @@ namespace troupe {
 /// frame takes more than `bytes_max`, or memory runs out.
 bool compress(std::string_view text, std::size_t bytes_max, std::string& out);
 
-/// Replaces `out` by the text of a frame. False when the frame is not one of compress(), or names
-/// a size above `text_bytes_max`; then nothing is allocated for it.
-bool decompress(std::string_view frame, std::size_t text_bytes_max, std::string& out);
+/// The most bytes that a frame of such a text takes.
+std::size_t compressed_bytes_max(std::size_t text_bytes) noexcept;
+
+enum class frame_count : bool { one, several };
+
+/// Replaces `out` by the text of a frame, or of several in a row. False when they are not those of
+/// compress(), or name sizes of more than `text_bytes_max` in all; then nothing is allocated.
+bool decompress(std::string_view frames, frame_count count, std::size_t text_bytes_max,
+                std::string& out);
 
 } // namespace troupe

@@ -36,6 +36,7 @@ enum class record_kind : std::uint8_t {
 namespace record_flag {
 inline constexpr std::uint8_t encrypted = 1;
 inline constexpr std::uint8_t compressed = 2;
+inline constexpr std::uint8_t several_frames = 4; // only with `compressed`
 } // namespace record_flag
 
 std::string_view to_string(record_kind kind) noexcept;

@@ -38,13 +38,20 @@ std::string random_bytes(std::size_t size) {
 }
 
 // A record of these bytes that is marked as compressed.
-std::string compressed_record(std::string_view frame) {
+std::string compressed_record(std::string_view frame,
+                              std::uint8_t flags = record_flag::compressed) {
   std::string record;
   begin_record(record);
   record.append(frame);
-  seal_record(record, "key", record_kind::value, record_flag::compressed);
+  seal_record(record, "key", record_kind::value, flags);
   return record;
 }
+
+std::string record_of_frames(std::string_view frames) {
+  return compressed_record(frames, record_flag::compressed | record_flag::several_frames);
+}
+
+const std::string skippable{"\x50\x2a\x4d\x18\1\0\0\0x", 9};
 
 std::string frame_of(std::string_view text, bool with_size = true) {
   std::unique_ptr<ZSTD_CCtx, std::size_t (*)(ZSTD_CCtx*)> context{ZSTD_createCCtx(), ZSTD_freeCCtx};
@@ -120,10 +127,34 @@ BOOST_AUTO_TEST_CASE(frames_that_do_not_say_their_size_or_lie_about_it_are_refus
   record_opener opener;
   BOOST_TEST(open(opener, compressed_record(good)).value() == text);
   for (const auto& frame : {frame_of(text, false), std::string{}, std::string{"no frame"}, text,
-                            good + good, good + "x", std::string{"\x50\x2a\x4d\x18\1\0\0\0x", 9}})
+                            good + good, good + "x", skippable})
     require_error(open(opener, compressed_record(frame)), errc::checkpoint_corrupt);
   for (std::size_t size = 0; size < good.size(); ++size)
     require_error(open(opener, compressed_record(good.substr(0, size))), errc::checkpoint_corrupt);
+}
+
+BOOST_AUTO_TEST_CASE(several_frames_count_together_and_each_is_checked) {
+  const std::string text(5'000, 'x');
+  const auto good = frame_of(text);
+  record_opener opener;
+  BOOST_TEST(open(opener, record_of_frames(good)).value() == text);
+  BOOST_TEST(open(opener, record_of_frames(good + frame_of("y") + good)).value()
+             == text + "y" + text);
+  for (const auto& frames : {std::string{}, good + frame_of(text, false), good + "x",
+                             good + good.substr(1), good + skippable, skippable + good})
+    require_error(open(opener, record_of_frames(frames)), errc::checkpoint_corrupt);
+  const std::string half(limits::decompressed_bytes_max / 2 + 1, 'x');
+  require_error(open(opener, record_of_frames(frame_of(half) + frame_of(half))),
+                errc::checkpoint_corrupt);
+}
+
+BOOST_AUTO_TEST_CASE(frames_without_compression_are_refused) {
+  std::string record;
+  begin_record(record);
+  record.append("text");
+  seal_record(record, "key", record_kind::value, record_flag::several_frames);
+  record_opener opener;
+  require_error(open(opener, record), errc::checkpoint_corrupt);
 }
 
 BOOST_DATA_TEST_CASE(damaged_frames_are_refused_or_read_within_the_limit,
