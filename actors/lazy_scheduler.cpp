@@ -1,5 +1,5 @@
-// lazy_scheduler: CAF's work-sharing scheduler, started late; and a queue for a runtime that ends
-// without threads.
+// lazy_scheduler: CAF's work-sharing scheduler, started late; and a queue for a runtime that
+// ends without threads.
 #include "actors/lazy_scheduler.hpp"
 
 #include "actors/logger_reference.hpp"
@@ -143,54 +143,57 @@ void lazy_scheduler::caller_unit::exec_later(caf::resumable* job) {
 
 // ---- the clock ------------------------------------------------------------------------------
 
+caf::actor_clock& lazy_scheduler::late_clock::setting() {
+  auto& clock = scheduler_.threads().clock();
+  any_set_.store(true, std::memory_order_release);
+  return clock;
+}
+
 void lazy_scheduler::late_clock::set_ordinary_timeout(time_point when, caf::abstract_actor* self,
                                                       caf::atom_value type, std::uint64_t id) {
-  scheduler_.threads().clock().set_ordinary_timeout(when, self, type, id);
+  setting().set_ordinary_timeout(when, self, type, id);
 }
 
 void lazy_scheduler::late_clock::set_multi_timeout(time_point when, caf::abstract_actor* self,
                                                    caf::atom_value type, std::uint64_t id) {
-  scheduler_.threads().clock().set_multi_timeout(when, self, type, id);
+  setting().set_multi_timeout(when, self, type, id);
 }
 
 void lazy_scheduler::late_clock::set_request_timeout(time_point when, caf::abstract_actor* self,
                                                      caf::message_id id) {
-  scheduler_.threads().clock().set_request_timeout(when, self, id);
+  setting().set_request_timeout(when, self, id);
 }
 
 void lazy_scheduler::late_clock::schedule_message(time_point when, caf::strong_actor_ptr receiver,
                                                   caf::mailbox_element_ptr content) {
-  scheduler_.threads().clock().schedule_message(when, std::move(receiver), std::move(content));
+  setting().schedule_message(when, std::move(receiver), std::move(content));
 }
 
 void lazy_scheduler::late_clock::schedule_message(time_point when, caf::group target,
                                                   caf::strong_actor_ptr sender,
                                                   caf::message content) {
-  scheduler_.threads().clock().schedule_message(when, std::move(target), std::move(sender),
-                                                std::move(content));
+  setting().schedule_message(when, std::move(target), std::move(sender), std::move(content));
 }
-
-// Without threads nothing was set.
 
 void lazy_scheduler::late_clock::cancel_ordinary_timeout(caf::abstract_actor* self,
                                                          caf::atom_value type) {
-  if (scheduler_.has_threads())
+  if (any_set_.load(std::memory_order_acquire))
     scheduler_.pool_->clock().cancel_ordinary_timeout(self, type);
 }
 
 void lazy_scheduler::late_clock::cancel_request_timeout(caf::abstract_actor* self,
                                                         caf::message_id id) {
-  if (scheduler_.has_threads())
+  if (any_set_.load(std::memory_order_acquire))
     scheduler_.pool_->clock().cancel_request_timeout(self, id);
 }
 
 void lazy_scheduler::late_clock::cancel_timeouts(caf::abstract_actor* self) {
-  if (scheduler_.has_threads())
+  if (any_set_.load(std::memory_order_acquire))
     scheduler_.pool_->clock().cancel_timeouts(self);
 }
 
 void lazy_scheduler::late_clock::cancel_all() {
-  if (scheduler_.has_threads())
+  if (any_set_.load(std::memory_order_acquire))
     scheduler_.pool_->clock().cancel_all();
 }
 

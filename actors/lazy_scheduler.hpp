@@ -57,6 +57,8 @@ private:
   };
 
   // CAF's clock, whose thread starts with the others. CAF reads the time whenever an actor resumes.
+  // Each actor cancels its time-outs at its end, which would wake the clock's thread. So nothing is
+  // cancelled before something was set.
   class late_clock : public caf::actor_clock {
   public:
     explicit late_clock(lazy_scheduler& scheduler) : scheduler_{scheduler} {}
@@ -76,7 +78,10 @@ private:
     void cancel_all() override;
 
   private:
+    caf::actor_clock& setting();
+
     lazy_scheduler& scheduler_;
+    std::atomic<bool> any_set_{false};
   };
 
   thread_pool& threads();

@@ -87,6 +87,8 @@ private:
               std::function<void()> then);
   bool begin_in(strand* unit, std::shared_ptr<run_request> request,
                 const std::shared_ptr<pending_run>& completion, const std::function<void()>& then);
+  std::function<void()> begin_within(std::shared_ptr<run_request> request, strand* own,
+                                     std::function<void(nested_end)> then);
   group_ptr idle_group();
   /// The graph's own, else the runtime's; null without one. That of a graph around it is not its
   /// own. Source: langgraph/pregel/main.py, Pregel._defaults.

@@ -1,10 +1,12 @@
 // Runs within runs: graphs as nodes, and graphs that bodies call.
 #include "actors/tell.hpp"
 #include "coordinator/app_core.hpp"
+#include "coordinator/late_begin.hpp"
 #include "engine/find_checkpoint.hpp"
 #include "tasks/message_stream.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 namespace troupe {
 
@@ -25,12 +27,50 @@ public:
   }
 };
 
+error given_up() {
+  return {errc::cancelled, "run a graph: its task was given up"};
+}
+
+nested_end runtime_stops() {
+  return {error{errc::runtime_stopped, "run a graph: the runtime is stopping"}};
+}
+
 // Stops a run whose task was given up.
 std::function<void()> giver_up(group_ptr group, std::uint64_t run) {
-  return [group = std::move(group), run] {
-    group->stop(run, {errc::cancelled, "run a graph: its task was given up"});
-  };
+  return [group = std::move(group), run] { group->stop(run, given_up()); };
 }
+
+/// A run that begins when a thread of the scheduler turns to it. Its task may be given up before.
+class spread_run {
+public:
+  void give_up() {
+    std::function<void()> stop;
+    {
+      std::lock_guard lock{mutex_};
+      given_up_ = true;
+      stop = stop_;
+    }
+    if (stop)
+      stop();
+  }
+  bool given_up() {
+    std::lock_guard lock{mutex_};
+    return given_up_;
+  }
+  void has_begun(std::function<void()> stop) {
+    {
+      std::lock_guard lock{mutex_};
+      stop_ = stop;
+    }
+    if (stop && given_up())
+      stop();
+  }
+
+private:
+  std::mutex mutex_;
+  bool given_up_ = false;
+  std::function<void()> stop_; // of a run that has begun
+};
 
 // The part of the config that a nested run takes over from the run around it. Breakpoints and
 // output keys are its own.
@@ -201,22 +241,44 @@ std::function<void()> app_core::start_within(nested_run run, std::function<void(
     then({request.error()});
     return {};
   }
-  auto* unit = (*request)->shared->home;
-  strand* own = run.spread ? runtime_.acquire_strand() : nullptr;
+  if (!run.spread || !runtime_.has_strands())
+    return begin_within(std::move(*request), nullptr, std::move(then));
+  if (!runtime_.admit()) {
+    then(runtime_stops());
+    return {};
+  }
+  auto late = std::make_shared<spread_run>();
+  late_begin::schedule(runtime_, [self = shared_from_this(), late, request = std::move(*request),
+                                  then = std::move(then)](strand* own) mutable {
+    if (!late->given_up())
+      late->has_begun(self->begin_within(std::move(request), own, std::move(then)));
+    else {
+      self->runtime_.release_strand(own);
+      then({given_up()});
+    }
+    self->runtime_.dismiss();
+  });
+  return [late = std::move(late)] { late->give_up(); };
+}
+
+// `own`: the unit of the run; null: that of the run around it.
+std::function<void()> app_core::begin_within(std::shared_ptr<run_request> request, strand* own,
+                                             std::function<void(nested_end)> then) {
+  auto& shared = *request->shared;
   if (own)
-    (*request)->shared->home = unit = own;
+    shared.home = own;
   auto completion = std::make_shared<nested_completion>();
   completion->app = shared_from_this();
-  completion->group = take_group(unit);
+  completion->group = take_group(shared.home);
   completion->own = own;
   completion->then = std::move(then);
   auto group = completion->group;
-  auto number = runtime_.enter(*completion, *group, *(*request)->shared);
+  auto number = runtime_.enter(*completion, *group, shared);
   if (!number) {
-    completion->finish({error{errc::runtime_stopped, "run a graph: the runtime is stopping"}});
+    completion->finish(runtime_stops());
     return {};
   }
-  tell_to_begin(*group, *number, std::move(*request), std::move(completion));
+  tell_to_begin(*group, *number, std::move(request), std::move(completion));
   return giver_up(std::move(group), *number);
 }
 
@@ -231,7 +293,7 @@ nested_end app_core::run_within(nested_run run) {
   auto number = runtime_.enter(end, *group, shared);
   if (!number) {
     give_group(group);
-    return {error{errc::runtime_stopped, "run a graph: the runtime is stopping"}};
+    return runtime_stops();
   }
   std::optional<cancel_hook> hook{std::in_place, shared.control, group, *number};
   shared.home = &unit;

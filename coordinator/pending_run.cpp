@@ -33,8 +33,8 @@ void pending_run::finish(nested_end how) {
     if (then)
       then();
     done_.store(true, std::memory_order_release);
-    ended_.notify_all();
   }
+  ended_.notify_all(); // after the unlock: the woken thread needs the lock
   if (lender)
     lender->poke();
 }

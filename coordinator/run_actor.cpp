@@ -20,16 +20,11 @@ namespace troupe {
 
 namespace {
 
-constexpr std::chrono::microseconds trivial_task{5};  // shorter ones are cheaper here than on
+constexpr std::chrono::microseconds short_graph{100}; // shorter ones are cheaper here than on
                                                       // another thread
-constexpr std::chrono::microseconds short_graph{100}; // the same for a whole subgraph
 constexpr int inline_tasks_max = 64;  // of a turn; then the coordinator looks into its mailbox
 constexpr int watched_tasks_max = 16; // the same while a reader waits for parts
 constexpr std::uint32_t updates_per_reading = 16; // of a channel here, between two that are timed
-
-bool is_trivial(std::uint32_t mean_ns) noexcept {
-  return mean_ns != 0 && std::chrono::nanoseconds{mean_ns} < trivial_task;
-}
 
 // Calls the caller's code on the coordinator's turn: an exception must not end this actor.
 template <class F> void without_throwing(const char* what, F&& call) {
@@ -59,31 +54,6 @@ private:
 };
 
 } // namespace
-
-std::uint32_t mean_duration(std::uint32_t before, std::chrono::nanoseconds took) noexcept {
-  auto ns = static_cast<std::uint32_t>(
-    std::clamp<std::int64_t>(took.count(), 1, std::int64_t{4'000'000'000}));
-  return std::max<std::uint32_t>(before == 0 ? ns : before - before / 8 + ns / 8, 1);
-}
-
-void node_times::add(node_index node, std::chrono::nanoseconds took) {
-  auto& mean_ns = nodes_[node].mean_ns;
-  auto before = mean_ns.load(std::memory_order_relaxed);
-  mean_ns.store(mean_duration(before, took), std::memory_order_relaxed);
-}
-
-bool node_times::trivial(node_index node) const {
-  return below(node, trivial_task);
-}
-
-bool node_times::below(node_index node, std::chrono::nanoseconds bound) const {
-  auto mean = nodes_[node].mean_ns.load(std::memory_order_relaxed);
-  return mean != 0 && std::chrono::nanoseconds{mean} < bound;
-}
-
-bool node_times::report_slow(node_index node, std::chrono::nanoseconds took) {
-  return took > limits::slow_body && !nodes_[node].reported.exchange(true);
-}
 
 run_actor::run_actor(caf::actor_config& cfg, std::shared_ptr<const group_context> group,
                      card_ptr card)
@@ -220,7 +190,7 @@ bool run_actor::runs_inline(const detail::task_scope& task) const {
       || shared_->wants(stream_mode::messages))
     return false;
   bool no_user_code = !body.plain() && node.routes.empty();
-  return no_user_code || group_->times->trivial(task.index);
+  return no_user_code || group_->times->runs_here(task.index);
 }
 
 // Runs a task here because it is known to be short: two messages would cost more. The end of one
@@ -237,7 +207,7 @@ void run_actor::run_inline(detail::task_scope& task) {
   clock_ = task.began + task.took;
   if (card)
     card->running = false;
-  group_->times->add(task.index, task.took);
+  group_->times->add_here(task.index, task.took);
 }
 
 bool run_actor::run(const task_ptr& task, bool alone) {

@@ -11,6 +11,7 @@
 #include "actors/protocol.hpp"
 #include "actors/save_lane.hpp"
 #include "actors/services.hpp"
+#include "coordinator/node_times.hpp"
 #include "engine/run_loop.hpp"
 
 #include <caf/event_based_actor.hpp>
@@ -21,32 +22,6 @@
 #include <vector>
 
 namespace troupe {
-
-/// The mean of durations of which the later ones count more, after one more.
-/// Units:  nanoseconds; 0: none is known.
-std::uint32_t mean_duration(std::uint32_t before, std::chrono::nanoseconds took) noexcept;
-
-/// The durations of each node's tasks so far; shared by the groups of a graph.
-class node_times {
-public:
-  explicit node_times(std::size_t nodes) : nodes_(nodes) {}
-  void add(node_index node, std::chrono::nanoseconds took);
-  /// Whether the node's tasks are too short to be worth another thread. False while no duration is
-  /// known.
-  bool trivial(node_index node) const;
-  bool below(node_index node, std::chrono::nanoseconds bound) const;
-  /// True for the first body of a node that held a thread for too long; later ones are not
-  /// reported.
-  bool report_slow(node_index node, std::chrono::nanoseconds took);
-
-private:
-  struct node_time {
-    std::atomic<std::uint32_t> mean_ns = 0; // as mean_duration has it
-    std::atomic<bool> reported = false;
-  };
-
-  std::vector<node_time> nodes_;
-};
 
 /// The data that the groups of a loaded graph share.
 struct group_context {
