@@ -186,16 +186,15 @@ result<std::shared_ptr<run_request>> app_core::check(const run_input& input,
   if (!shown)
     return shown.error();
   auto request = std::make_shared<run_request>();
-  request->shared = std::make_shared<run_shared>();
+  request->shared = config.control ? std::make_shared<run_shared>(*config.control)
+                                   : std::make_shared<run_shared>();
   request->shared->plan = plan();
   request->shared->config = config;
   if (!config.recursion_limit)
     request->shared->config.recursion_limit = plan()->options.recursion_limit;
   auto& shared = *request->shared;
-  if (config.control) {
-    shared.control = *config.control;
+  if (config.control)
     shared.lease = control_hooks::gate(*config.control);
-  }
   shared.graphs = &runtime_;
   const auto& options = plan()->options;
   shared.memory = options.store ? options.store.get() : runtime_.store().get();

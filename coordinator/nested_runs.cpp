@@ -104,7 +104,7 @@ std::shared_ptr<run_shared> shared_within(const nested_run& run,
   const auto& task = *run.task;
   const auto& outer = *task.run;
   const auto& options = run.graph->options;
-  auto out = std::make_shared<run_shared>();
+  auto out = std::make_shared<run_shared>(outer.control);
   out->plan = run.graph;
   out->config = inner_config(run);
   if (outer.config.subgraphs) {
@@ -112,7 +112,6 @@ std::shared_ptr<run_shared> shared_within(const nested_run& run,
     out->gate = outer.gate;
   }
   out->home = outer.home;
-  out->control = outer.control;
   out->graphs = outer.graphs;
   out->memory = options.store ? options.store.get() : outer.memory;
   out->lease = outer.lease;

@@ -159,7 +159,7 @@ void thread_turns::hand_on(const std::string& thread_id, line& at, afterwards& t
   if (at.waiting.empty())
     return;
   auto next = std::move(at.waiting.front());
-  at.waiting.pop_front();
+  at.waiting.erase(at.waiting.begin());
   at.on = next.claim;
   at.watched = false;
   if (!at.waiting.empty()) {

@@ -11,12 +11,12 @@
 
 #include <troupe/runtime.hpp>
 
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace troupe {
 
@@ -61,8 +61,8 @@ private:
   };
   struct line {
     std::weak_ptr<held_claim> on;
-    bool watched = false; // turn_over() is called when `on` is over
-    std::deque<waiter> waiting;
+    bool watched = false;        // turn_over() is called when `on` is over
+    std::vector<waiter> waiting; // few, and mostly none: that takes no memory
   };
   /// The calls to make, and the claims to destroy, after the lock is released.
   struct afterwards;

@@ -41,9 +41,10 @@ public:
   /// else.
   void command_wrote(std::int64_t step, const task_write_list& writes, bool carried);
 
-  /// The path under which the writes of a task are stored.
-  std::string stored_path(std::string task_path) const {
-    return branch_ ? branch_path(task_path) : std::move(task_path);
+  /// Makes a task's path the one under which its writes are stored.
+  void mark(std::string& task_path) const {
+    if (branch_)
+      task_path = branch_path(task_path);
   }
 
   /// A task's writes were applied; end_step() follows once a step. lost(): stored writes of a task

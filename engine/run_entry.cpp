@@ -327,8 +327,9 @@ result<void> run_loop::take_command(const command& c) {
   auto all = store_writes(plan(), progress_.pending.outside);
   if (progress_.pending.answer)
     all.emplace_back(names::resume, *progress_.pending.answer);
-  task_writes null_task{std::string{names::null_task_id},
-                        deltas_.stored_path(std::string{names::command_path}), std::move(all)};
+  task_writes null_task{std::string{names::null_task_id}, std::string{names::command_path},
+                        std::move(all)};
+  deltas_.mark(null_task.task_path);
   if (shared_->config.durability == durability::exit) {
     saving_.unsaved.push_back(std::move(null_task));
     return {};

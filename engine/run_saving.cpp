@@ -19,7 +19,8 @@ void run_loop::keep_writes(const step_slot& s, const task_write_list& writes) {
     return;
   auto& kept = saving_.add_unsaved();
   kept.task_id = s.plan.id;
-  kept.task_path = deltas_.stored_path(step_.path_of(s));
+  step_.path_of(s, kept.task_path);
+  deltas_.mark(kept.task_path);
   store_writes(plan(), writes, kept.writes);
   if (closes_step() || shared_->config.durability == durability::exit)
     return; // the writes go with the checkpoint they make

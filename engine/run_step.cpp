@@ -217,11 +217,20 @@ const std::vector<applied_task>& run_step::applied(const graph_plan& graph) {
 }
 
 std::string run_step::path_of(const step_slot& s) const {
+  std::string out;
+  path_of(s, out);
+  return out;
+}
+
+void run_step::path_of(const step_slot& s, std::string& into) const {
   if (s.call)
-    return call_path_str(s.caller->path, s.caller->number);
-  if (s.handles != no_index)
-    return handler_path_str(path_of(slots[s.handles]));
-  return s.plan.push ? task_path_str(push_path(s.plan.index)) : pull_path_str(s.node->name);
+    into = call_path_str(s.caller->path, s.caller->number);
+  else if (s.handles != no_index)
+    into = handler_path_str(path_of(slots[s.handles]));
+  else if (s.plan.push)
+    into = task_path_str(push_path(s.plan.index));
+  else
+    pull_path_str(s.node->name, into);
 }
 
 std::string run_step::namespace_of(const step_slot& s, const std::string& run_ns) const {

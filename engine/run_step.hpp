@@ -153,6 +153,7 @@ public:
   const std::vector<applied_task>& applied(const graph_plan& graph);
 
   std::string path_of(const step_slot& s) const;
+  void path_of(const step_slot& s, std::string& into) const; // in its memory
   std::string namespace_of(const step_slot& s, const std::string& run_ns) const;
   /// The workers that ran tasks of the step, by task id: a map, null without one, or with more
   /// than limits::metadata_workers_max.

@@ -232,9 +232,14 @@ std::string task_path_str(const task_path& path) {
 
 std::string pull_path_str(std::string_view node) {
   std::string out;
-  out.reserve(1 + pull.size() + part_separator.size() + node.size());
-  out.append(1, path_mark).append(pull).append(part_separator).append(node);
+  pull_path_str(node, out);
   return out;
+}
+
+void pull_path_str(std::string_view node, std::string& into) {
+  into.clear();
+  into.reserve(1 + pull.size() + part_separator.size() + node.size());
+  into.append(1, path_mark).append(pull).append(part_separator).append(node);
 }
 
 // ---- UUIDs ----------------------------------------------------------------------------------

@@ -56,8 +56,9 @@ task_path push_path(std::int64_t index);
 /// The text that tasks are ordered by: `~` and the parts, numbers padded to 10 digits.
 /// Source: langgraph/pregel/_algo.py, task_path_str.
 std::string task_path_str(const task_path& path);
-/// The same of pull_path(node).
+/// The same of pull_path(node). The second one takes the place of a text, in its memory.
 std::string pull_path_str(std::string_view node);
+void pull_path_str(std::string_view node, std::string& into);
 
 /// The id of the next question of the task with this namespace.
 /// Units:  `answers`: how many answers the task holds when it asks.

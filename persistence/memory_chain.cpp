@@ -35,8 +35,7 @@ bool are_few(const value& metadata) {
 }
 
 // The first run of a thread makes a few entries: they lie in one piece of memory.
-template <class List> void reserve_few(List& list) {
-  constexpr std::size_t few = 4;
+template <class List> void reserve_few(List& list, std::size_t few = 4) {
   if (list.capacity() == 0)
     list.reserve(few);
 }
@@ -285,6 +284,7 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
   auto in_order = std::ranges::adjacent_find(writes, std::ranges::greater_equal{},
                                              &placed_write::slot)
                   == writes.end();
+  reserve_few(tasks_, 2); // before an iterator into it is made
   auto at = tasks_.begin() + static_cast<std::ptrdiff_t>(place);
   if (in_order && !is_there) {
     tasks_.insert(at, make_task(names, key, {writes.data(), writes.size()}));

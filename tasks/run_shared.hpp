@@ -123,6 +123,9 @@ inline std::uint32_t steps_max(const run_config& config) noexcept {
 
 /// Shared by the coordinator and the tasks of one run.
 struct run_shared {
+  run_shared() = default;
+  explicit run_shared(run_control from) : control{std::move(from)} {}
+
   std::shared_ptr<const graph_plan> plan;
   run_config config;
   std::shared_ptr<part_sink> sink;     // null: nothing reads the parts
