@@ -3,6 +3,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <deque>
+
 namespace troupe {
 namespace {
 
