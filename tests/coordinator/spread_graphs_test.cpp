@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <thread>
 
@@ -14,6 +15,7 @@ namespace {
 // START sends `count` numbers to a graph, whose only node calls `body`.
 template <class Body> compiled_graph sends_to_a_graph(int count, Body body) {
   state_graph<> inner{{{"i", last_value}, {"seen", append}}};
+  inner.output_schema({{"seen", append}});
   inner.add_node("n", [body](const state_view& s) {
     body(s["i"].as_int());
     return state_update{{"seen", value::list({s["i"]})}};
@@ -64,7 +66,7 @@ BOOST_AUTO_TEST_CASE(a_graph_that_is_given_up_before_it_begins_runs_nothing) {
         throw std::runtime_error{"the first fails"};
       hold.pass(); // the second one holds the only thread of the scheduler
     }));
-    auto how = app.try_invoke({}, {});
+    auto how = app.try_invoke({}, {.sibling_timeout = std::chrono::milliseconds{1}});
     BOOST_REQUIRE(!how);
     BOOST_TEST((how.error().message().find("the first fails") != std::string::npos));
     hold.open();
