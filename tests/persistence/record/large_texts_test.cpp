@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(frames_beyond_the_bound_leave_the_output_as_it_was) {
     BOOST_TEST(out == "before");
   }
   std::string out;
-  BOOST_TEST(texts.compress(payload, whole.bytes.size(), out) == 3u);
+  BOOST_TEST(texts.compress(payload, whole.bytes.size() + 64, out) == 3u); // zstd wants some room
 }
 
 BOOST_AUTO_TEST_CASE(a_stored_write_and_its_message_share_a_frame) {
