@@ -69,6 +69,17 @@ bool compress(std::string_view text, std::size_t bytes_max, std::string& out) {
   return good;
 }
 
+// Source: RFC 8878, section 3.1.1. The header: the magic number, "a single segment with a size of
+// one byte", the size. Then the head of the last block, a raw one: three bytes, lowest first.
+void append_uncompressed(std::string_view text, std::string& out) {
+  auto size = static_cast<unsigned>(text.size());
+  auto block = 1u | size << 3u;
+  out.append("\x28\xb5\x2f\xfd\x20");
+  for (auto byte : {size, block & 0xffu, block >> 8u, 0u})
+    out.push_back(static_cast<char>(byte));
+  out.append(text);
+}
+
 std::size_t compressed_bytes_max(std::size_t text_bytes) noexcept {
   return ZSTD_compressBound(text_bytes);
 }

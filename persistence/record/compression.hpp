@@ -12,6 +12,12 @@ namespace troupe {
 /// frame takes more than `bytes_max`, or memory runs out.
 bool compress(std::string_view text, std::size_t bytes_max, std::string& out);
 
+/// Appends the text as a frame of its bytes as they are: for a text so short that it hardly gets
+/// smaller. At most uncompressed_text_bytes_max bytes, and not empty.
+void append_uncompressed(std::string_view text, std::string& out);
+inline constexpr std::size_t uncompressed_text_bytes_max = 255;
+inline constexpr std::size_t uncompressed_overhead_bytes = 9;
+
 /// The most bytes that a frame of such a text takes.
 std::size_t compressed_bytes_max(std::size_t text_bytes) noexcept;
 

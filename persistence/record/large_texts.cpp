@@ -107,7 +107,11 @@ std::size_t large_texts::compress(std::string_view payload, std::size_t bytes_ma
     if (part.empty())
       return true;
     ++frames;
-    return troupe::compress(part, left(), out);
+    if (part.size() > uncompressed_text_bytes_max)
+      return troupe::compress(part, left(), out);
+    auto room = left();
+    append_uncompressed(part, out);
+    return part.size() + uncompressed_overhead_bytes <= room;
   };
   auto good = true;
   for (const auto& [at, what] : places_) {

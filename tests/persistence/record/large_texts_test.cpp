@@ -139,6 +139,18 @@ BOOST_AUTO_TEST_CASE(bytes_count_as_texts_and_values_beyond_the_limit_are_not_lo
   BOOST_TEST(pack(texts, text + "x").frames == 2u);
 }
 
+BOOST_AUTO_TEST_CASE(an_uncompressed_frame_is_one_that_zstd_reads) {
+  for (std::size_t size = 1; size <= uncompressed_text_bytes_max; ++size) {
+    auto text = words(size, static_cast<unsigned>(size));
+    std::string frame;
+    append_uncompressed(text, frame);
+    BOOST_TEST(frame.size() == size + uncompressed_overhead_bytes);
+    std::string read;
+    BOOST_REQUIRE(decompress(frame, frame_count::one, size, read));
+    BOOST_TEST(read == text);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(frames_beyond_the_bound_leave_the_output_as_it_was) {
   auto text = words(20'000, 1);
   auto payload = "head" + text + words(500, 2);
