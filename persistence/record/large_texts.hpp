@@ -1,5 +1,5 @@
-// large_texts: the large texts of a request. A step's message is stored as the write of its task and
-// again as a part of its channel; its text is compressed once.
+// large_texts: the large texts of a request. A step's message is stored as the write of its task,
+// and again as a part of its channel; its text is compressed once.
 #pragma once
 
 #include <troupe/saver.hpp>
