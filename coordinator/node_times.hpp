@@ -23,8 +23,8 @@ bool is_trivial(std::uint32_t mean_ns) noexcept;
 class node_times {
 public:
   explicit node_times(std::size_t nodes) : nodes_(nodes) {}
-  /// Of two in a row the shorter one counts, since one may be long by accident: the first of all,
-  /// or when the thread loses its processor. From a millisecond on each counts, since a body may be
+  /// The shorter of two in a row counts, since one may be long by accident: the first of all, or
+  /// when the thread loses its processor. From a millisecond on each counts, since a body may be
   /// slow now and then.
   void add(node_index node, std::chrono::nanoseconds took);
   /// The same for a task that ran in the coordinator's turn. A trivial one counts by itself: on a

@@ -14,7 +14,7 @@ namespace troupe {
 /// Thread: one at a time.
 class large_texts {
 public:
-  static constexpr std::size_t bytes_min = 2 << 10; // a smaller text is not worth a frame of its own
+  static constexpr std::size_t bytes_min = 2 << 10; // a smaller text gets no frame of its own
   static constexpr std::size_t texts_max = 16;      // of a request; later ones do not count
   static constexpr std::size_t values_max = 10'000; // that are looked at
 
