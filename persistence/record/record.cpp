@@ -13,8 +13,8 @@ namespace {
 constexpr char magic = 'T';
 constexpr std::size_t length_at = 4;
 constexpr std::size_t checksum_at = record_head_bytes;
-constexpr unsigned known_flags =
-  record_flag::encrypted | record_flag::compressed | record_flag::several_frames;
+constexpr unsigned known_flags = record_flag::encrypted | record_flag::compressed
+                                 | record_flag::several_frames;
 
 void put_number(char* at, std::uint64_t n, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i)
