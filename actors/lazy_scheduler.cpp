@@ -1,5 +1,5 @@
-// lazy_scheduler: CAF's work-sharing scheduler, started late; and a queue for a runtime that
-// ends without threads.
+// lazy_scheduler: CAF's work-sharing scheduler, started late; and a queue for a runtime that ends
+// without threads.
 #include "actors/lazy_scheduler.hpp"
 
 #include "actors/logger_reference.hpp"
