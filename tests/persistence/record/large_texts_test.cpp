@@ -8,9 +8,12 @@
 #include "persistence/record/large_texts.hpp"
 
 #include "tests/fixtures/savers.hpp"
+#include "tests/persistence/crypt/test_keys.hpp"
 
 #include <boost/test/unit_test.hpp>
 
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <span>
 
@@ -191,6 +194,30 @@ BOOST_AUTO_TEST_CASE(a_stored_write_and_its_message_share_a_frame) {
   BOOST_TEST(compress(text, compressed_bytes_max(text.size()), frame));
   BOOST_TEST((value_record.find(frame) != std::string_view::npos));
   BOOST_TEST((writes_record.find(frame) != std::string_view::npos));
+}
+
+BOOST_AUTO_TEST_CASE(a_shared_text_is_encrypted_in_both_records_and_read_back) {
+  test::temporary_directory dir;
+  auto text = words(30'000, 1) + std::string{test::marker};
+  auto message = value::list({value::map({{"content", value(text)}})});
+  auto open = [&dir] { return open_lmdb_saver(dir.path(), {.keyring = test::keys("k1")}).value(); };
+  {
+    save_request request;
+    request.ref = {"t", "", "c0"};
+    request.writes = write_of(message);
+    request.put = make_put("c1", "c0", {{"messages", message}});
+    test::submit(*open(), request, save_ack::durable).get().value();
+  }
+  auto store = open(); // nothing of the values is in memory
+  auto tuple = store->get_tuple({"t", "", "c1"}).value();
+  BOOST_TEST((tuple->checkpoint.channel_values[0].second == message));
+  store.reset();
+  std::ifstream file{dir.path() / "troupe.mdb", std::ios::binary};
+  std::string bytes{std::istreambuf_iterator<char>{file}, {}};
+  BOOST_TEST((bytes.find(test::marker) == std::string::npos));
+  std::string frame;
+  BOOST_TEST(compress(text, compressed_bytes_max(text.size()), frame));
+  BOOST_TEST((bytes.find(frame.substr(0, 64)) == std::string::npos));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
