@@ -15,8 +15,8 @@ constexpr std::size_t needle_bytes = 64; // of a text; equal ones are compared a
 constexpr int candidates_max = 8;        // in a payload, for one text
 constexpr std::size_t kept_frame_bytes_max = 1 << 20; // of memory between requests
 
-std::optional<std::size_t> find_text(std::string_view payload, std::string_view text) {
-  std::size_t from = 0;
+std::optional<std::size_t> find_text(std::string_view payload, std::string_view text,
+                                     std::size_t from) {
   for (int i = 0; i < candidates_max && payload.size() - from >= text.size(); ++i) {
     auto* found = static_cast<const char*>(
       memmem(payload.data() + from, payload.size() - from, text.data(), needle_bytes));
@@ -33,7 +33,7 @@ std::optional<std::size_t> find_text(std::string_view payload, std::string_view 
 } // namespace
 
 void large_texts::find_in(const std::vector<task_writes>& writes) {
-  count_ = 0;
+  clear();
   auto values_left = values_max;
   for (const auto& task : writes)
     for (const auto& write : task.writes)
@@ -72,17 +72,29 @@ void large_texts::add(std::string_view text) {
   if (count_ == texts_.size())
     texts_.emplace_back();
   auto& next = texts_[count_++];
+  bytes_ += text.size();
   next.text = text;
   if (next.frame.capacity() > kept_frame_bytes_max)
     next.frame = {};
   next.frame.clear();
 }
 
+// Texts mostly stand in the order of the writes, so that the payload is searched once for all.
 void large_texts::find_places(std::string_view payload) {
   places_.clear();
-  for (std::size_t i = 0; i < count_; ++i)
-    if (auto at = find_text(payload, texts_[i].text))
-      places_.push_back({*at, &texts_[i]});
+  if (payload.size() / payload_per_text_max > bytes_)
+    return;
+  std::size_t after = 0; // the text before
+  for (std::size_t i = 0; i < count_; ++i) {
+    auto text = texts_[i].text;
+    auto at = find_text(payload, text, after);
+    if (!at && after > 0)
+      at = find_text(payload, text, 0);
+    if (!at)
+      continue;
+    places_.push_back({*at, &texts_[i]});
+    after = *at + text.size();
+  }
   std::ranges::sort(places_, {}, &place::at);
 }
 

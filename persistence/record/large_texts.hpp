@@ -17,11 +17,13 @@ public:
   static constexpr std::size_t bytes_min = 2 << 10; // a smaller text gets no frame of its own
   static constexpr std::size_t texts_max = 16;      // of a request; later ones do not count
   static constexpr std::size_t values_max = 10'000; // that are looked at
+  // A payload of more bytes for each byte of the texts is not searched: little would be saved.
+  static constexpr std::size_t payload_per_text_max = 8;
 
   /// Takes the texts of the writes, strings and bytes, in place of those before.
   /// Owns:   nothing; the writes must not change until the next call or clear().
   void find_in(const std::vector<task_writes>& writes);
-  void clear() noexcept { count_ = 0; }
+  void clear() noexcept { count_ = bytes_ = 0; }
 
   /// Appends the payload as zstd frames: one for each large text in it, which is made only once,
   /// and one for each part between them.
@@ -45,6 +47,7 @@ private:
 
   std::vector<large_text> texts_; // the first count_ of them; the others lend their memory
   std::size_t count_ = 0;
+  std::size_t bytes_ = 0;     // of them
   std::vector<place> places_; // in a payload, in order
 };
 

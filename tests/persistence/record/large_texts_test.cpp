@@ -111,6 +111,16 @@ BOOST_AUTO_TEST_CASE(several_texts_are_found_in_any_order_and_overlapping_ones_o
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_payload_of_which_the_texts_are_a_small_part_is_one_frame) {
+  auto text = words(4'000, 1);
+  large_texts texts;
+  auto writes = write_of(value(text));
+  texts.find_in(writes);
+  auto most = (text.size() + 1) * large_texts::payload_per_text_max - 1;
+  BOOST_TEST(pack(texts, words(most - text.size(), 2) + text).frames == 2u);
+  BOOST_TEST(pack(texts, words(most + 1 - text.size(), 2) + text).frames == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(only_large_texts_count_and_at_most_so_many) {
   large_texts texts;
   auto small = write_of(value(words(large_texts::bytes_min - 1, 1)));
