@@ -11,6 +11,7 @@
 
 namespace troupe {
 
+/// The large texts of one request, each compressed when a payload first holds it.
 /// Thread: one at a time.
 class large_texts {
 public:
