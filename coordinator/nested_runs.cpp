@@ -61,8 +61,10 @@ public:
     {
       std::lock_guard lock{mutex_};
       stop_ = stop;
+      if (!given_up_)
+        return;
     }
-    if (stop && given_up())
+    if (stop) // it was given up while it began
       stop();
   }
 
