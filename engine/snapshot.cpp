@@ -2,8 +2,10 @@
 #include "engine/snapshot.hpp"
 #include "engine/apply.hpp"
 #include "engine/find_checkpoint.hpp"
+#include "engine/name_places.hpp"
 #include "engine/stored_writes.hpp"
 #include "engine/stream_payloads.hpp"
+#include "graph/channel_kinds.hpp"
 #include "graph/value_node.hpp"
 #include "persistence/prompt_saver.hpp"
 
@@ -19,12 +21,13 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t history_page = 8;
-constexpr std::size_t channels_kept_max = 64; // of the memory of a read
+constexpr std::size_t names_kept_max = 256; // of a page_reader's memory
 
 struct pending_step {
   thread_state state;
   stored_writes stored;
   std::vector<planned_task> tasks;
+  shown_channels shown; // the whole state
 
   /// ["__pregel_pull", node]; snapshots of a history share it.
   const value& pull_path(node_index n) {
@@ -42,21 +45,6 @@ struct pending_step {
   };
   std::array<known_path, 4> paths{}; // of nodes of state.plan
 };
-
-// Fills `out` anew and uses its memory again.
-result<void> load_step(pending_step& out, const std::shared_ptr<const graph_plan>& plan,
-                       const checkpoint_tuple& saved) {
-  if (auto loaded = load_state(out.state, plan, 0, saved.checkpoint); !loaded)
-    return loaded;
-  out.stored = read_stored(*plan, saved.pending_writes);
-  const auto& step = saved.metadata["step"];
-  plan_next_tasks(out.state,
-                  {.checkpoint_id = saved.ref.checkpoint_id,
-                   .checkpoint_ns = saved.ref.checkpoint_ns,
-                   .step = step.is_int() ? step.as_int() + 1 : 0},
-                  nullptr, out.tasks);
-  return {};
-}
 
 // Whether the channels accepted the writes; otherwise the state is as before, so that it stays
 // readable.
@@ -92,46 +80,57 @@ bool preview_finished(pending_step& step) {
   return preview(step.state, finished);
 }
 
-task_snapshot show_task(pending_step& step, const graph_plan& plan, planned_task& task,
-                        const task_record* record, bool live) {
-  task_snapshot out;
+void show_task(pending_step& step, const graph_plan& plan, planned_task& task,
+               const task_record* record, bool live, task_snapshot& out) {
   out.name = plan.nodes[task.node].name;
   out.path = task.push ? value::list({names::push, task.index, false}) : step.pull_path(task.node);
   out.id = std::move(task.id);
   if (!record)
-    return out;
+    return;
   out.error = record->error;
   out.interrupts = live ? record->waiting() : record->questions;
   if (record->finished())
-    out.result = result_payload(plan, record->output, whole_state(plan));
-  return out;
+    out.result = result_payload(plan, record->output, step.shown);
 }
 
-// Makes `out`, which is empty, the snapshot of a checkpoint, which loses what the snapshot shows.
-// `step` is working memory, for the next call to use again.
-result<void> show(pending_step& step, const std::shared_ptr<const graph_plan>& plan,
-                  const std::string& checkpoint_ns, checkpoint_tuple& saved, bool live,
-                  state_snapshot& out) {
-  if (auto loaded = load_step(step, plan, saved); !loaded)
-    return loaded;
+// Adds to `out`, which says where the checkpoint is, what `step` holds of it: its state and its
+// writes. The rest of `step` is working memory.
+void show(pending_step& step, bool live, state_snapshot& out) {
+  const auto& plan = *step.state.plan;
+  const auto& number = out.metadata["step"];
+  plan_next_tasks(step.state,
+                  {.checkpoint_id = out.config.checkpoint_id,
+                   .checkpoint_ns = out.config.checkpoint_ns,
+                   .step = number.is_int() ? number.as_int() + 1 : 0},
+                  nullptr, step.tasks);
   preview_outside(step);
   bool applied = live && preview_finished(step);
-  out.values = read_output(step.state, whole_state(*plan));
+  out.values = read_output(step.state, step.shown);
   out.tasks.reserve(step.tasks.size());
   out.next.reserve(step.tasks.size());
   for (auto& t : step.tasks) {
     const auto* record = step.stored.find(t.id);
-    auto subgraph_ns = subgraph_namespace(*plan, checkpoint_ns, t);
-    auto& shown = out.tasks.emplace_back(show_task(step, *plan, t, record, live));
-    shown.subgraph_ns = std::move(subgraph_ns);
+    auto& shown = out.tasks.emplace_back();
+    shown.subgraph_ns = subgraph_namespace(plan, out.config.checkpoint_ns, t);
+    show_task(step, plan, t, record, live, shown);
     if (!applied || !record || !record->finished())
       out.next.push_back(shown.name);
     out.interrupts.insert(out.interrupts.end(), shown.interrupts.begin(), shown.interrupts.end());
   }
+}
+
+// `saved` loses what the snapshot shows.
+result<void> show(pending_step& step, const std::shared_ptr<const graph_plan>& plan,
+                  checkpoint_tuple& saved, bool live, state_snapshot& out) {
+  if (auto loaded = load_state(step.state, plan, 0, saved.checkpoint); !loaded)
+    return loaded;
+  step.stored = read_stored(*plan, saved.pending_writes);
+  step.shown = whole_state(*plan);
   out.config = std::move(saved.ref);
   out.metadata = std::move(saved.metadata);
   out.created_at = std::move(saved.checkpoint.ts);
   out.parent_id = std::move(saved.parent_id);
+  show(step, live, out);
   return {};
 }
 
@@ -142,67 +141,130 @@ state_snapshot empty_snapshot(const checkpoint_ref& at) {
   return out;
 }
 
-// The memory of one read of a checkpoint: that of the last read on this thread, without its values.
-class read_memory {
+// Checkpoints of a saver that keeps them in memory, as snapshots. Its memory is that of the last
+// reader on this thread, without the values.
+class page_reader {
 public:
-  read_memory() : memory_{std::exchange(spare, nullptr)} {
+  page_reader(const std::shared_ptr<const graph_plan>& plan, prompt_saver& from)
+    : plan_{plan},
+      from_{from},
+      memory_{std::exchange(spare, nullptr)} {
     if (!memory_)
       memory_ = std::make_unique<contents>();
+    memory_->step.shown = whole_state(*plan_);
+    for (auto c : plan_->stream_keys)
+      if (replays_history(plan_->channels[c].spec.kind))
+        replayed_.push_back(c);
   }
-  read_memory(const read_memory&) = delete;
-  read_memory& operator=(const read_memory&) = delete;
-  ~read_memory() {
-    if (memory_->step.state.versions.size() > channels_kept_max)
+  page_reader(const page_reader&) = delete;
+  page_reader& operator=(const page_reader&) = delete;
+  ~page_reader() {
+    if (memory_->page.names.size() > names_kept_max)
       return;
     memory_->forget();
     spare = std::move(memory_);
   }
 
-  pending_step& step() noexcept { return memory_->step; }
-  /// As find_checkpoint(). Owns: nothing; null when it is missing.
-  result<checkpoint_tuple*> find(const graph_plan& plan, saver& from, const checkpoint_ref& at) {
-    auto& saved = memory_->saved;
-    if (auto* prompt = dynamic_cast<prompt_saver*>(&from)) {
-      auto found = prompt->get_tuple(at, saved);
-      if (!found)
-        return found.error();
-      if (!*found)
-        return nullptr;
-      if (channels_to_replay(plan, saved.checkpoint).empty())
-        return &saved;
-    }
-    auto found = find_checkpoint(plan, from, at);
-    if (!found)
+  /// Reads the checkpoints that the query selects. Result: their number; nullopt when one has a
+  /// channel that is replayed from its past, which a page does not have.
+  result<std::optional<std::size_t>> read(const list_query& query) {
+    auto& page = memory_->page;
+    if (auto found = from_.read_page(query, page); !found)
       return found.error();
-    if (!*found)
-      return nullptr;
-    saved = std::move(**found);
-    return &saved;
+    memory_->places.use(*plan_, page);
+    std::optional<std::size_t> count;
+    if (std::ranges::all_of(page.checkpoints,
+                            [this](const auto& saved) { return is_whole(saved); }))
+      count = page.checkpoints.size();
+    return count;
   }
+
+  /// Makes `out`, which is empty, the snapshot of one of them. Call it once for each.
+  result<void> show_one(std::size_t at, const list_query& query, bool live, state_snapshot& out) {
+    auto& [page, places, step] = *memory_;
+    auto& saved = page.checkpoints[at];
+    if (auto loaded = load_state(step.state, plan_, saved, places); !loaded)
+      return loaded;
+    read_stored(saved.tasks, places, step.stored);
+    out.config = {*query.thread_id, *query.checkpoint_ns, std::move(saved.id)};
+    out.metadata = std::move(saved.metadata);
+    out.created_at = std::move(saved.checkpoint.ts);
+    out.parent_id = std::move(saved.checkpoint.parent_id);
+    show(step, live, out);
+    return {};
+  }
+
+  /// How many checkpoints at most are older than those that were read last.
+  std::size_t older() const noexcept { return memory_->page.older; }
 
 private:
   struct contents {
+    checkpoint_page page;
+    name_places places;
     pending_step step;
-    checkpoint_tuple saved;
 
     void forget() {
+      places.forget();
       step.state.cells.clear();
       step.state.plan.reset();
-      step.stored = {};
+      step.stored.clear();
       step.tasks.clear();
       step.paths = {};
-      for (auto& [name, val] : saved.checkpoint.channel_values)
-        val = {};
-      saved.pending_writes.clear();
-      saved.metadata = {};
+      for (auto& saved : page.checkpoints) {
+        saved.values.clear();
+        saved.metadata = {};
+        saved.tasks.clear();
+      }
     }
   };
   static thread_local std::unique_ptr<contents> spare;
 
+  bool is_whole(const numbered_tuple& saved) {
+    for (std::size_t i = 0; !replayed_.empty() && i < saved.values.size(); ++i)
+      if (!saved.values[i])
+        if (auto c = memory_->places[saved.checkpoint.versions[i].channel].channel;
+            std::ranges::find(replayed_, c) != replayed_.end())
+          return false;
+    return true;
+  }
+
+  const std::shared_ptr<const graph_plan>& plan_;
+  prompt_saver& from_;
+  index_list replayed_; // channels
   std::unique_ptr<contents> memory_;
 };
 
-thread_local std::unique_ptr<read_memory::contents> read_memory::spare;
+thread_local std::unique_ptr<page_reader::contents> page_reader::spare;
+
+// Makes `out`, which is empty, the snapshot of the newest checkpoint, or of the one that `at`
+// names. False: it is missing, and `out` is empty.
+result<bool> read_one(const std::shared_ptr<const graph_plan>& plan, saver& from,
+                      const checkpoint_ref& at, state_snapshot& out) {
+  auto live = at.checkpoint_id.empty();
+  if (auto* prompt = dynamic_cast<prompt_saver*>(&from)) {
+    list_query query{.thread_id = at.thread_id, .checkpoint_ns = at.checkpoint_ns, .limit = 1};
+    if (!live)
+      query.checkpoint_id = at.checkpoint_id;
+    page_reader pages{plan, *prompt};
+    auto count = pages.read(query);
+    if (!count)
+      return count.error();
+    if (*count == 0u)
+      return false;
+    if (*count) {
+      auto shown = pages.show_one(0, query, live, out);
+      return shown ? result<bool>{true} : shown.error();
+    }
+  }
+  auto saved = find_checkpoint(*plan, from, at);
+  if (!saved)
+    return saved.error();
+  if (!*saved)
+    return false;
+  pending_step step;
+  auto shown = show(step, plan, **saved, live, out);
+  return shown ? result<bool>{true} : shown.error();
+}
 
 } // namespace
 
@@ -213,7 +275,7 @@ result<state_snapshot> make_snapshot(const std::shared_ptr<const graph_plan>& pl
     return empty_snapshot(at);
   pending_step step;
   result<state_snapshot> out{state_snapshot{}};
-  if (auto shown = show(step, plan, at.checkpoint_ns, *saved, live, *out); !shown)
+  if (auto shown = show(step, plan, *saved, live, *out); !shown)
     return shown.error();
   return out;
 }
@@ -264,19 +326,14 @@ result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& ro
     return plan.error();
   const checkpoint_ref at{config.thread_id, kept_namespace(**plan, config.checkpoint_ns),
                           config.checkpoint_id};
-  read_memory memory;
-  auto saved = memory.find(**plan, store, at);
-  if (!saved)
-    return saved.error();
-  if (auto kept = check_kept(config, *saved != nullptr); !kept)
-    return kept.error();
-  if (!*saved)
-    return empty_snapshot(at);
   result<state_snapshot> out{state_snapshot{}};
-  if (auto shown = show(memory.step(), *plan, at.checkpoint_ns, **saved, at.checkpoint_id.empty(),
-                        *out);
-      !shown)
-    return shown.error();
+  auto found = read_one(*plan, store, at, *out);
+  if (!found)
+    return found.error();
+  if (auto kept = check_kept(config, *found); !kept)
+    return kept.error();
+  if (!*found)
+    return empty_snapshot(at);
   if (!subgraphs)
     return out;
   for (auto& task : out->tasks) {
@@ -293,39 +350,28 @@ result<state_snapshot> read_snapshot(const std::shared_ptr<const graph_plan>& ro
   return out;
 }
 
-// Adds the snapshots of a list of checkpoints.
-static result<void> add_snapshots(pending_step& step, const std::shared_ptr<const graph_plan>& plan,
-                                  const std::string& checkpoint_ns,
-                                  std::span<checkpoint_tuple> saved,
-                                  std::vector<state_snapshot>& out) {
-  for (auto& tuple : saved) {
-    if (auto shown = show(step, plan, checkpoint_ns, tuple, false, out.emplace_back()); !shown)
-      return shown;
-  }
-  return {};
-}
-
-// Some checkpoints at a time, in the memory of those before them. False: one has a channel that is
-// replayed from its past, which a page may not have.
+// Some checkpoints at a time, in the memory of those before them. False: one of them needs its
+// past.
 static result<bool> add_pages(const std::shared_ptr<const graph_plan>& plan, prompt_saver& store,
                               list_query query, std::vector<state_snapshot>& out) {
+  page_reader pages{plan, store};
   auto wanted = query.limit.value_or(std::numeric_limits<std::size_t>::max());
-  std::vector<checkpoint_tuple> page;
-  pending_step step;
-  do {
+  for (;;) {
     query.limit = std::min(history_page, wanted - out.size());
-    if (auto listed = store.list(query, page); !listed)
-      return listed.error();
-    if (std::ranges::any_of(page, [&plan](const checkpoint_tuple& tuple) {
-          return !channels_to_replay(*plan, tuple.checkpoint).empty();
-        }))
+    auto count = pages.read(query);
+    if (!count)
+      return count.error();
+    if (!*count)
       return false;
-    if (!page.empty())
-      query.before = page.back().ref.checkpoint_id;
-    if (auto added = add_snapshots(step, plan, *query.checkpoint_ns, page, out); !added)
-      return added.error();
-  } while (page.size() == history_page && out.size() < wanted);
-  return true;
+    if (out.empty() && query.filter.is_null())
+      out.reserve(**count + std::min(pages.older(), wanted - **count));
+    for (std::size_t at = 0; at < **count; ++at)
+      if (auto shown = pages.show_one(at, query, false, out.emplace_back()); !shown)
+        return shown.error();
+    if (**count < history_page || out.size() == wanted)
+      return true;
+    query.before = out.back().config.checkpoint_id;
+  }
 }
 
 result<std::vector<state_snapshot>> read_history(const std::shared_ptr<const graph_plan>& root,
@@ -357,8 +403,9 @@ result<std::vector<state_snapshot>> read_history(const std::shared_ptr<const gra
     return saved.error();
   out.reserve(saved->size());
   pending_step step;
-  if (auto added = add_snapshots(step, *plan, *query.checkpoint_ns, *saved, out); !added)
-    return added.error();
+  for (auto& tuple : *saved)
+    if (auto shown = show(step, *plan, tuple, false, out.emplace_back()); !shown)
+      return shown.error();
   return out;
 }
 

@@ -1,11 +1,14 @@
 // Reading and writing the stored form of a task's writes.
 #include "engine/stored_writes.hpp"
 
+#include "engine/name_places.hpp"
 #include "graph/task_id.hpp"
+#include "persistence/checkpoint_page.hpp"
 #include "persistence/record/refill.hpp"
 
 #include <algorithm>
-#include <span>
+#include <functional>
+#include <iterator>
 
 namespace troupe {
 
@@ -28,30 +31,55 @@ std::vector<value> read_answers(const value& stored) {
   return {items.begin(), items.end()};
 }
 
-void add_to(task_record& task, const graph_plan& plan, std::span<const pending_write> writes) {
-  task.output.reserve(task.output.size() + writes.size());
-  for (const auto& w : writes) {
-    if (w.channel == names::error) {
+// `restore`: the write in the form that this graph uses.
+template <class F>
+void add_to(task_record& task, write_kind kind, const value& stored, const F& restore) {
+  switch (kind) {
+    case write_kind::output: task.output.push_back(restore()); break;
+    case write_kind::error:
       if (task.error.is_null())
-        task.error = w.value;
-    } else if (w.channel == names::interrupt) {
-      task.questions = read_questions(w.value);
-    } else if (w.channel == names::resume) {
-      task.answers = read_answers(w.value);
-    } else if (w.channel == names::error_source) {
-      task.handed_over = true;
-    } else {
-      task.output.push_back(restore_write(plan, w.channel, w.value));
-    }
+        task.error = stored;
+      break;
+    case write_kind::questions: task.questions = read_questions(stored); break;
+    case write_kind::answers: task.answers = read_answers(stored); break;
+    case write_kind::handed_over: task.handed_over = true;
   }
 }
 
-void add_outside(stored_writes& to, const graph_plan& plan, std::span<const pending_write> writes) {
-  for (const auto& w : writes)
-    if (w.channel != names::resume)
-      to.outside.push_back(restore_write(plan, w.channel, w.value));
-    else if (w.task_path != names::taken_path)
-      to.answer = w.value;
+template <class F>
+void add_outside(stored_writes& to, write_kind kind, const std::string& task_path,
+                 const value& stored, const F& restore) {
+  if (kind != write_kind::answers)
+    to.outside.push_back(restore());
+  else if (task_path != names::taken_path)
+    to.answer = stored;
+}
+
+// Adds the writes of `from` to those of `to`, which are of the same task.
+void add_record(task_record& to, task_record&& from) {
+  std::ranges::move(from.output, std::back_inserter(to.output));
+  if (!from.answers.empty())
+    to.answers = std::move(from.answers);
+  if (!from.questions.empty())
+    to.questions = std::move(from.questions);
+  if (to.error.is_null())
+    to.error = std::move(from.error);
+  to.handed_over |= from.handed_over;
+}
+
+// By id, each once.
+void settle(named<task_record>& tasks) {
+  auto in_order = [](const auto& a, const auto& b) { return a.first < b.first; };
+  if (std::ranges::adjacent_find(tasks, std::not_fn(in_order)) == tasks.end())
+    return;
+  std::ranges::stable_sort(tasks, in_order);
+  auto last = tasks.begin();
+  for (auto next = last + 1; next != tasks.end(); ++next)
+    if (next->first == last->first)
+      add_record(last->second, std::move(next->second));
+    else if (++last != next)
+      *last = std::move(*next);
+  tasks.erase(last + 1, tasks.end());
 }
 
 // The packet of a send without untracked channels: these are not stored, also not as part of a
@@ -72,9 +100,19 @@ value without_untracked(const graph_plan& plan, const value& packet) {
 
 } // namespace
 
+write_kind kind_of_write(std::string_view channel) noexcept {
+  if (channel == names::error)
+    return write_kind::error;
+  if (channel == names::interrupt)
+    return write_kind::questions;
+  if (channel == names::resume)
+    return write_kind::answers;
+  return channel == names::error_source ? write_kind::handed_over : write_kind::output;
+}
+
 const task_record* stored_writes::find(std::string_view task_id) const {
-  auto it = tasks.find(task_id);
-  return it == tasks.end() ? nullptr : &it->second;
+  auto at = std::ranges::lower_bound(tasks, task_id, {}, &named<task_record>::value_type::first);
+  return at == tasks.end() || at->first != task_id ? nullptr : &at->second;
 }
 
 std::vector<interrupt> stored_writes::waiting() const {
@@ -89,17 +127,47 @@ std::vector<interrupt> stored_writes::waiting() const {
 
 stored_writes read_stored(const graph_plan& plan, const std::vector<pending_write>& writes) {
   stored_writes out;
-  for (auto first = writes.begin(); first != writes.end();) {
-    const auto& task_id = first->task_id;
-    auto last = std::find_if(first, writes.end(),
-                             [&task_id](const auto& w) { return w.task_id != task_id; });
-    if (task_id == names::null_task_id)
-      add_outside(out, plan, {first, last});
-    else
-      add_to(out.tasks[task_id], plan, {first, last});
-    first = last;
+  const pending_write* last = nullptr; // of a task
+  for (const auto& w : writes) {
+    auto kind = kind_of_write(w.channel);
+    auto restore = [&] { return restore_write(plan, w.channel, w.value); };
+    if (w.task_id == names::null_task_id) {
+      add_outside(out, kind, w.task_path, w.value, restore);
+      continue;
+    }
+    if (!last || last->task_id != w.task_id)
+      out.tasks.emplace_back(w.task_id, task_record{});
+    last = &w;
+    add_to(out.tasks.back().second, kind, w.value, restore);
   }
+  settle(out.tasks);
   return out;
+}
+
+void read_stored(std::span<const numbered_task> tasks, name_places& places, stored_writes& out) {
+  out.outside.clear();
+  out.answer.reset();
+  {
+    refill_named<task_record> records{out.tasks, tasks.size()};
+    for (const auto& task : tasks) {
+      auto is_outside = task.id == names::null_task_id;
+      auto* record = is_outside ? nullptr : &records.add(task.id);
+      if (record)
+        record->clear();
+      for (const auto& w : task.writes) {
+        const auto& place = places[w.channel];
+        auto restore = [&] {
+          return task_write{place.channel, w.value,
+                            place.channel == no_index ? places.text(w.channel) : std::string{}};
+        };
+        if (record)
+          add_to(*record, place.kind, w.value, restore);
+        else
+          add_outside(out, place.kind, w.task_path, w.value, restore);
+      }
+    }
+  }
+  settle(out.tasks);
 }
 
 task_write restore_write(const graph_plan& plan, const std::string& channel, value v) {

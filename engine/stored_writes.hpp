@@ -7,12 +7,23 @@
 
 #include <troupe/saver.hpp>
 
-#include <map>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace troupe {
+
+class name_places;    // engine/name_places.hpp
+struct numbered_task; // persistence/checkpoint_page.hpp
+
+/// What a write says about its task.
+enum class write_kind : std::uint8_t { output, error, questions, answers, handed_over };
+/// By the channel of the write.
+write_kind kind_of_write(std::string_view channel) noexcept;
 
 /// One task as its stored writes show it.
 struct task_record {
@@ -23,6 +34,13 @@ struct task_record {
   bool handed_over = false;         // it failed, and its node's error handler took over
 
   bool finished() const noexcept { return !output.empty(); }
+  void clear() {
+    output.clear();
+    answers.clear();
+    questions.clear();
+    error = {};
+    handed_over = false;
+  }
   /// Questions that still wait for an answer.
   std::vector<interrupt> waiting() const {
     return finished() ? std::vector<interrupt>{} : questions;
@@ -30,8 +48,8 @@ struct task_record {
 };
 
 struct stored_writes {
-  std::map<std::string, task_record, std::less<>> tasks; // by task id
-  task_write_list outside;                               // the null task's, without answers
+  named<task_record> tasks;    // by task id
+  task_write_list outside;     // the null task's, without answers
   std::optional<value> answer; // the null task's plain answer, unless a task took it
 
   void clear() {
@@ -45,6 +63,8 @@ struct stored_writes {
 };
 
 stored_writes read_stored(const graph_plan& plan, const std::vector<pending_write>& writes);
+/// The same of writes with numbers for names, in the place of other writes.
+void read_stored(std::span<const numbered_task> tasks, name_places& places, stored_writes& out);
 
 /// A stored write in the form that this graph uses.
 task_write restore_write(const graph_plan& plan, const std::string& channel, value v);

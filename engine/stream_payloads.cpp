@@ -127,24 +127,25 @@ value interrupts_part(const std::vector<interrupt>& questions) {
 value result_map(const graph_plan& plan, const task_write_list& writes,
                  const shown_channels& shown) {
   using boost::container::small_vector;
-  small_vector<std::pair<std::string_view, small_vector<value, 1>>, 4> by_channel;
-  for (const auto& w : writes) {
-    auto target = w.target(plan);
-    if (!shown.has(w.channel) && target != names::returned)
-      continue;
-    auto it = std::find_if(by_channel.begin(), by_channel.end(),
-                           [target](const auto& e) { return e.first == target; });
-    if (it == by_channel.end())
-      it = by_channel.insert(by_channel.end(), {target, {}});
-    it->second.push_back(w.val);
-  }
   small_vector<value, 8> out; // key, value, key, value …
-  for (auto& [name, values] : by_channel) {
-    out.emplace_back(name);
-    out.push_back(
-      values.size() == 1
-        ? std::move(values[0])
-        : value::map({{"$writes", value_access::list({values.data(), values.size()})}}));
+  for (auto w = writes.begin(); w != writes.end(); ++w) {
+    if (!shown.has(w->channel) && w->target(plan) != names::returned)
+      continue;
+    auto is_same = [&w](const task_write& other) {
+      return other.channel == w->channel && other.name == w->name;
+    };
+    if (std::any_of(writes.begin(), w, is_same))
+      continue;
+    out.emplace_back(w->target(plan));
+    if (std::none_of(w + 1, writes.end(), is_same)) {
+      out.push_back(w->val);
+      continue;
+    }
+    std::vector<value> all;
+    for (const auto& other : writes)
+      if (is_same(other))
+        all.push_back(other.val);
+    out.push_back(value::map({{"$writes", value::list(std::move(all))}}));
   }
   bool duplicates = false; // each channel stands once
   return value_access::map({out.data(), out.size()}, duplicates);

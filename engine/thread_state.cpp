@@ -1,6 +1,7 @@
 // thread_state: loading it from a checkpoint, and turning it into one.
 #include "engine/thread_state.hpp"
 
+#include "engine/name_places.hpp"
 #include "graph/names.hpp"
 #include "graph/same_text.hpp"
 #include "graph/value_node.hpp"
@@ -9,6 +10,8 @@
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
+#include <optional>
+#include <span>
 
 namespace troupe {
 
@@ -23,31 +26,131 @@ version find_version(const named<version>& versions, std::string_view name, std:
   return it != versions.end() && it->first == name ? it->second : version{};
 }
 
-void load_seen(thread_state& state, const named<named<version>>& from) {
-  const auto& plan = *state.plan;
-  std::size_t next = 0;
-  for (const auto& [name, versions] : from) {
-    if (name == names::input) {
-      state.input_seen = true;
-    } else if (name == names::interrupt) {
-      auto& marks = state.interrupt_seen.emplace(plan.channels.size());
-      for (const auto& [channel, v] : versions)
-        if (auto c = plan.find_channel(channel); c != no_index)
-          marks[c] = v;
-    } else if (auto n = plan.find_node(name, next); n != no_index) {
-      auto& seen = state.seen[n];
-      seen.present = true;
-      if (versions.empty())
-        continue;
-      const auto& triggers = plan.nodes[n].triggers;
-      seen.at.resize(triggers.size());
-      for (std::size_t i = 0; i < triggers.size(); ++i)
-        seen.at[i] = find_version(versions, plan.channels[triggers[i]].name, i);
-    } else {
-      state.foreign_seen.emplace_back(name, versions);
+// What a node saw when it last ran. `seen_at`: the version of a trigger, and where it probably
+// stands.
+template <class F>
+void mark_seen(thread_state& state, node_index n, bool nothing, const F& seen_at) {
+  auto& seen = state.seen[n];
+  seen.present = true;
+  if (nothing)
+    return;
+  const auto& triggers = state.plan->nodes[n].triggers;
+  seen.at.resize(triggers.size());
+  for (std::size_t i = 0; i < triggers.size(); ++i)
+    seen.at[i] = seen_at(triggers[i], i);
+}
+
+// The parts of a checkpoint for load(), by name.
+class named_parts {
+public:
+  named_parts(thread_state& state, const checkpoint& from)
+    : state_{state},
+      from_{from},
+      stored_{from.channel_values.begin()} {}
+
+  // Calls `take` with each channel of the graph, its version, and its value if it has one.
+  template <class F> result<void> each_channel(F&& take) {
+    std::size_t next = 0;
+    for (const auto& [name, at] : from_.channel_versions) {
+      state_.newest = std::max(state_.newest, at);
+      auto c = state_.plan->find_channel(name, next);
+      if (c == no_index)
+        state_.foreign_versions.emplace_back(name, at);
+      else if (auto taken = take(c, at, stored_value(name)); !taken)
+        return taken;
+    }
+    return {};
+  }
+
+  void load_seen() {
+    const auto& plan = *state_.plan;
+    std::size_t next = 0;
+    for (const auto& [name, versions] : from_.versions_seen) {
+      if (name == names::input) {
+        state_.input_seen = true;
+      } else if (name == names::interrupt) {
+        auto& marks = state_.interrupt_seen.emplace(plan.channels.size());
+        for (const auto& [channel, v] : versions)
+          if (auto c = plan.find_channel(channel); c != no_index)
+            marks[c] = v;
+      } else if (auto n = plan.find_node(name, next); n != no_index) {
+        mark_seen(state_, n, versions.empty(), [&](channel_index c, std::size_t guess) {
+          return find_version(versions, plan.channels[c].name, guess);
+        });
+      } else {
+        state_.foreign_seen.emplace_back(name, versions);
+      }
     }
   }
-}
+
+private:
+  // Values are sorted by name, as the versions are.
+  std::optional<value> stored_value(std::string_view name) {
+    const auto end = from_.channel_values.end();
+    while (stored_ != end && !same_text(stored_->first, name) && stored_->first < name)
+      ++stored_;
+    if (stored_ == end || !same_text(stored_->first, name))
+      return std::nullopt;
+    return (stored_++)->second;
+  }
+
+  thread_state& state_;
+  const checkpoint& from_;
+  named<value>::const_iterator stored_;
+};
+
+// The same by number. The names that the graph does not know are left out.
+class numbered_parts {
+public:
+  numbered_parts(thread_state& state, const numbered_tuple& from, name_places& places)
+    : state_{state},
+      from_{from},
+      places_{places} {}
+
+  template <class F> result<void> each_channel(F&& take) {
+    for (std::size_t i = 0; i < from_.values.size(); ++i) {
+      const auto& [name, at] = from_.checkpoint.versions[i];
+      state_.newest = std::max(state_.newest, at);
+      if (auto c = places_[name].channel; c != no_index)
+        if (auto taken = take(c, at, from_.values[i]); !taken)
+          return taken;
+    }
+    return {};
+  }
+
+  void load_seen() {
+    const auto& all = from_.checkpoint.seen_versions;
+    std::span<const numbered_version> rest{all.data(), all.size()};
+    for (const auto& [name, channels] : from_.checkpoint.seen) {
+      auto versions = rest.first(channels);
+      rest = rest.subspan(channels);
+      const auto& place = places_[name];
+      if (place.is_input) {
+        state_.input_seen = true;
+      } else if (place.is_interrupt) {
+        auto& marks = state_.interrupt_seen.emplace(state_.plan->channels.size());
+        for (const auto& [channel, at] : versions)
+          if (auto c = places_[channel].channel; c != no_index)
+            marks[c] = at;
+      } else if (place.node != no_index) {
+        mark_seen(state_, place.node, versions.empty(), [&](channel_index c, std::size_t guess) {
+          auto is_of_it = [&](const numbered_version& v) {
+            return places_[v.channel].channel == c;
+          };
+          if (guess < versions.size() && is_of_it(versions[guess]))
+            return versions[guess].at;
+          auto found = std::ranges::find_if(versions, is_of_it);
+          return found == versions.end() ? version{} : found->at;
+        });
+      }
+    }
+  }
+
+private:
+  thread_state& state_;
+  const numbered_tuple& from_;
+  name_places& places_;
+};
 
 void sort_channels(const graph_plan& plan, auto& channels) {
   std::ranges::sort(channels, {},
@@ -167,33 +270,37 @@ void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, st
   list_live(state);
 }
 
+// `parts` is of a state without anything.
+template <class Parts> static result<void> load(thread_state& state, Parts parts) {
+  auto loaded = parts.each_channel(
+    [&state](channel_index c, version at, const std::optional<value>& stored) -> result<void> {
+      state.versions[c] = at;
+      if (!stored)
+        return {}; // the channel is empty
+      const auto& channel = state.plan->channels[c];
+      auto cell = load_channel(channel.spec, channel.name, stored);
+      if (!cell)
+        return cell.error();
+      state.cells[c] = std::move(*cell);
+      return {};
+    });
+  if (!loaded)
+    return loaded;
+  list_live(state);
+  parts.load_seen();
+  return {};
+}
+
 result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
                         std::uint64_t tag, const checkpoint& from) {
   clear_state(state, std::move(plan), tag);
-  const auto& channels = state.plan->channels;
-  auto stored = from.channel_values.begin(); // sorted by name, as the versions are
-  std::size_t next = 0;
-  for (const auto& [name, v] : from.channel_versions) {
-    state.newest = std::max(state.newest, v);
-    auto c = state.plan->find_channel(name, next);
-    if (c == no_index) {
-      state.foreign_versions.emplace_back(name, v);
-      continue;
-    }
-    state.versions[c] = v;
-    while (stored != from.channel_values.end() && !same_text(stored->first, name)
-           && stored->first < name)
-      ++stored;
-    if (stored == from.channel_values.end() || !same_text(stored->first, name))
-      continue; // the channel is empty
-    auto cell = load_channel(channels[c].spec, name, (stored++)->second);
-    if (!cell)
-      return cell.error();
-    state.cells[c] = std::move(*cell);
-  }
-  list_live(state);
-  load_seen(state, from.versions_seen);
-  return {};
+  return load(state, named_parts{state, from});
+}
+
+result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
+                        const numbered_tuple& from, name_places& places) {
+  clear_state(state, std::move(plan), 0);
+  return load(state, numbered_parts{state, from, places});
 }
 
 void mark_called(thread_state& state, const std::string& name) {

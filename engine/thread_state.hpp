@@ -19,6 +19,9 @@
 
 namespace troupe {
 
+class name_places;     // engine/name_places.hpp
+struct numbered_tuple; // persistence/checkpoint_page.hpp
+
 /// The versions that a node saw when it last ran: nothing yet, or the versions of its triggers.
 struct node_seen {
   bool present = false;
@@ -54,6 +57,12 @@ void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, st
 /// Errors: checkpoint_corrupt.
 result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
                         std::uint64_t tag, const checkpoint& from);
+
+/// The state of which a checkpoint with numbers for names can show the values and the next tasks:
+/// without what the graph does not know.
+/// Errors: checkpoint_corrupt.
+result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
+                        const numbered_tuple& from, name_places& places);
 
 /// The state as a checkpoint, with the values of the channels in `moved`, which is emptied. The
 /// names of these channels go to `new_versions`, sorted. `id` and `ts` are left to the caller.

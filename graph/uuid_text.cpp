@@ -58,15 +58,24 @@ std::array<char, 32> all_digits(std::span<const unsigned char, 16> bytes) noexce
 
 } // namespace
 
-std::string uuid_text(std::span<const unsigned char, 16> bytes) {
+static void put_uuid_digits(std::span<const unsigned char, 16> bytes, std::string& out) {
   auto digits = all_digits(bytes);
-  std::string out(uuid_text_size, '-');
   std::memcpy(out.data(), digits.data(), 8);
   std::memcpy(out.data() + 9, digits.data() + 8, 4);
   std::memcpy(out.data() + 14, digits.data() + 12, 4);
   std::memcpy(out.data() + 19, digits.data() + 16, 4);
   std::memcpy(out.data() + 24, digits.data() + 20, 12);
+}
+
+std::string uuid_text(std::span<const unsigned char, 16> bytes) {
+  std::string out(uuid_text_size, '-');
+  put_uuid_digits(bytes, out);
   return out;
+}
+
+void uuid_text(std::span<const unsigned char, 16> bytes, std::string& out) {
+  out.assign(uuid_text_size, '-');
+  put_uuid_digits(bytes, out);
 }
 
 std::string hex_text(std::span<const unsigned char, 16> bytes) {

@@ -14,6 +14,8 @@ inline constexpr std::size_t uuid_text_size = 36;
 
 /// Shape:  `bytes` in the order of the text.
 std::string uuid_text(std::span<const unsigned char, 16> bytes);
+/// The same in the place of another text.
+void uuid_text(std::span<const unsigned char, 16> bytes, std::string& out);
 
 /// The same digits without dashes.
 std::string hex_text(std::span<const unsigned char, 16> bytes);

@@ -126,25 +126,44 @@ checkpoint_summary memory_chain::summary(const name_table& names, std::size_t at
           metadata(names, at)};
 }
 
-void memory_chain::read(const name_table& names, std::size_t at, checkpoint_tuple& out) const {
+checkpoint_tuple memory_chain::read(const name_table& names, std::size_t at) const {
   const auto& kept = checkpoints_[at];
-  stored_checkpoint stored{std::move(out.checkpoint), {}, {}, {}};
-  auto read = read_checkpoint(kept.payload(), names.all(), stored);
-  expects(static_cast<bool>(read), "the saver in memory can read what it wrote");
-  out.ref.checkpoint_id = kept.id();
-  out.metadata = stored.metadata.empty() ? kept.metadata : readable(read_metadata(stored.metadata));
-  out.parent_id = std::move(stored.parent_id);
-  out.checkpoint = std::move(stored.checkpoint);
+  auto stored = readable(read_checkpoint(kept.payload(), names.all()));
+  checkpoint_tuple out{
+    .ref = {{}, {}, std::string{kept.id()}},
+    .checkpoint = std::move(stored.checkpoint),
+    .metadata = stored.metadata.empty() ? kept.metadata : readable(read_metadata(stored.metadata)),
+    .parent_id = std::move(stored.parent_id),
+    .pending_writes = in_task_order(writes_of(names, kept.id(), first_task(at)))};
   out.checkpoint.id = kept.id();
   const auto& versions = out.checkpoint.channel_versions;
-  {
-    refill_named<value> values{out.checkpoint.channel_values, versions.size()};
-    for (std::size_t i = 0; i < versions.size(); ++i)
-      if (const auto* val = find_value(versions[i].second, stored.channels[i]))
-        values.add(versions[i].first) = *val;
+  for (std::size_t i = 0; i < versions.size(); ++i)
+    if (const auto* val = find_value(versions[i].second, stored.channels[i]))
+      out.checkpoint.channel_values.emplace_back(versions[i].first, *val);
+  return out;
+}
+
+void memory_chain::read(const name_table& names, std::size_t at, numbered_tuple& out,
+                        checkpoint_page& page) const {
+  const auto& kept = checkpoints_[at];
+  const auto& texts = names.all();
+  out.id = std::string{kept.id()}; // its reader took the memory of the last one
+  auto metadata = readable(read_checkpoint(kept.payload(), texts.size(), out.checkpoint));
+  out.metadata = metadata.empty() ? kept.metadata : readable(read_metadata(metadata));
+  const auto& versions = out.checkpoint.versions;
+  out.values.resize(versions.size());
+  for (std::size_t i = 0; i < versions.size(); ++i) {
+    page.mention(versions[i].channel, texts[versions[i].channel]);
+    if (const auto* val = find_value(versions[i].at, versions[i].channel))
+      out.values[i] = *val;
+    else
+      out.values[i].reset();
   }
-  // The checkpoints of a steady thread have equal numbers of tasks.
-  read_pending(names, kept.id(), at * tasks_.size() / checkpoints_.size(), out.pending_writes);
+  for (const auto& of : out.checkpoint.seen)
+    page.mention(of.node, texts[of.node]);
+  for (const auto& of : out.checkpoint.seen_versions)
+    page.mention(of.channel, texts[of.channel]);
+  read_tasks(names, at, out.tasks, page);
 }
 
 bool memory_chain::stores(const name_table& names, std::size_t at,
@@ -301,66 +320,64 @@ void memory_chain::store_writes(name_table& names, const std::string& checkpoint
     tasks_.insert(at, std::move(made));
 }
 
+// The checkpoints of a steady thread have equal numbers of tasks.
+std::size_t memory_chain::first_task(std::size_t at) const noexcept {
+  return at * tasks_.size() / checkpoints_.size();
+}
+
 template <class F>
-void memory_chain::each_write(const name_table& names, std::string_view checkpoint_id,
-                              std::size_t guess, F&& take) const {
+void memory_chain::each_task(std::string_view checkpoint_id, std::size_t guess, F&& take) const {
   if (tasks_.empty())
     return;
   store_key key;
   key.append_id(checkpoint_id);
-  for (auto i = task_place(key, guess);
-       i < tasks_.size() && tasks_[i].record.view().starts_with(key.view()); ++i) {
-    const auto& task = tasks_[i];
-    auto payload = task.record.view().substr(key.view().size());
-    auto task_id = take_id(payload).value_or("");
-    auto heads = readable(read_writes(payload, names.all()));
-    for (std::size_t n = 0; n < heads.size(); ++n)
-      take(task_id, heads[n], task.values[n]);
+  for (auto i = task_place(key, guess); i < tasks_.size(); ++i) {
+    auto record = tasks_[i].record.view();
+    if (!record.starts_with(key.view()))
+      return;
+    take(record.substr(key.view().size()), tasks_[i].values);
   }
 }
 
 std::vector<slotted_write> memory_chain::writes_of(const name_table& names,
-                                                   std::string_view checkpoint_id) const {
+                                                   std::string_view checkpoint_id,
+                                                   std::size_t guess) const {
   std::vector<slotted_write> out;
-  each_write(names, checkpoint_id, tasks_.size(),
-             [&](const std::string& task_id, const stored_write& head, const value& val) {
-               out.push_back({head.slot,
-                              {task_id, std::string{names.all()[head.channel]}, val,
-                               std::string{head.task_path}}});
-             });
+  each_task(checkpoint_id, guess, [&](std::string_view record, const auto& values) {
+    auto task_id = take_id(record).value_or("");
+    auto heads = readable(read_writes(record, names.all()));
+    for (std::size_t i = 0; i < heads.size(); ++i)
+      out.push_back({heads[i].slot,
+                     {task_id, std::string{names.all()[heads[i].channel]}, values[i],
+                      std::string{heads[i].task_path}}});
+  });
   return out;
 }
 
-// Tasks are kept in the order of their ids as bytes, and pending writes come by path, then by id.
-// For a checkpoint with one task, which is usual, both orders are the same.
-void memory_chain::read_pending(const name_table& names, std::string_view checkpoint_id,
-                                std::size_t guess, std::vector<pending_write>& out) const {
-  auto in_order = true;
-  {
-    refill<pending_write> writes{out, 0};
-    each_write(names, checkpoint_id, guess,
-               [&](const std::string& task_id, const stored_write& head, const value& val) {
-                 if (writes.size() != 0) {
-                   const auto& last = out[writes.size() - 1];
-                   in_order = in_order
-                              && (last.task_path == head.task_path
-                                    ? last.task_id <= task_id
-                                    : last.task_path < head.task_path);
-                 }
-                 auto& write = writes.next();
-                 write.task_id = task_id;
-                 set_name(write.channel, names.all()[head.channel]);
-                 write.value = val;
-                 set_name(write.task_path, head.task_path);
-               });
-  }
-  if (!in_order)
-    out = in_task_order(writes_of(names, checkpoint_id));
+void memory_chain::read_tasks(const name_table& names, std::size_t at,
+                              std::vector<numbered_task>& out, checkpoint_page& page) const {
+  thread_local std::vector<stored_write> heads; // views of a record
+  refill<numbered_task> tasks{out, 0};
+  each_task(id(at), first_task(at), [&](std::string_view record, const auto& values) {
+    auto& task = tasks.next();
+    expects(take_id(record, task.id) && read_writes(record, names.all(), heads),
+            "the saver in memory can read what it wrote");
+    task.writes.resize(heads.size());
+    for (std::size_t i = 0; i < heads.size(); ++i) {
+      auto& write = task.writes[i];
+      page.mention(heads[i].channel, names.all()[heads[i].channel]);
+      write.channel = heads[i].channel;
+      write.value = values[i];
+      set_name(write.task_path, heads[i].task_path);
+    }
+    if (!std::ranges::is_sorted(task.writes, {}, &numbered_write::task_path))
+      std::ranges::stable_sort(task.writes, {}, &numbered_write::task_path);
+  });
 }
 
 void memory_chain::rewind_writes(name_table& names, const std::string& checkpoint_id,
                                  const std::vector<pending_write>& before) {
-  auto left = rewound_writes(writes_of(names, checkpoint_id), before);
+  auto left = rewound_writes(writes_of(names, checkpoint_id, tasks_.size()), before);
   std::ranges::sort(left, {}, [](const auto& w) { return std::tie(w.write.task_id, w.slot); });
   store_key key;
   key.append_id(checkpoint_id);

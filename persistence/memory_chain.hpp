@@ -7,6 +7,7 @@
 //  - `names` is the same table in all calls, since payloads hold its numbers.
 #pragma once
 
+#include "persistence/checkpoint_page.hpp"
 #include "persistence/kept_bytes.hpp"
 #include "persistence/record/name_table.hpp"
 #include "persistence/record/saver_rules.hpp"
@@ -45,9 +46,12 @@ public:
 
   value metadata(const name_table& names, std::size_t at) const;
   checkpoint_summary summary(const name_table& names, std::size_t at) const;
-  /// A checkpoint with its values and writes, in the place of another one. The thread and the
-  /// namespace are left to the caller.
-  void read(const name_table& names, std::size_t at, checkpoint_tuple& out) const;
+  /// A checkpoint with its values and writes. The thread and the namespace are left to the caller.
+  checkpoint_tuple read(const name_table& names, std::size_t at) const;
+  /// The same with numbers for names, in the place of another one. `page`: learns what its names
+  /// are.
+  void read(const name_table& names, std::size_t at, numbered_tuple& out,
+            checkpoint_page& page) const;
   /// Whether there is a value of the channel under the version that it has at this checkpoint.
   bool stores(const name_table& names, std::size_t at, const std::string& channel) const;
 
@@ -112,14 +116,16 @@ private:
                                              std::string_view payload);
   static kept_task make_task(name_table& names, std::string_view key,
                              std::span<const placed_write> writes);
-  /// Calls `take` with each write, by task id and slot.
+  /// A guess at the place of the first task of a checkpoint.
+  std::size_t first_task(std::size_t at) const noexcept;
+  /// Calls `take` with the record, from the task's id on, and the values of each task. The search
+  /// begins at a guess.
   template <class F>
-  void each_write(const name_table& names, std::string_view checkpoint_id, std::size_t guess,
-                  F&& take) const;
-  std::vector<slotted_write> writes_of(const name_table& names,
-                                       std::string_view checkpoint_id) const;
-  void read_pending(const name_table& names, std::string_view checkpoint_id, std::size_t guess,
-                    std::vector<pending_write>& out) const;
+  void each_task(std::string_view checkpoint_id, std::size_t guess, F&& take) const;
+  std::vector<slotted_write> writes_of(const name_table& names, std::string_view checkpoint_id,
+                                       std::size_t guess) const;
+  void read_tasks(const name_table& names, std::size_t at, std::vector<numbered_task>& out,
+                  checkpoint_page& page) const;
 
   short_list<kept_checkpoint> checkpoints_;
   short_list<kept_value> values_;

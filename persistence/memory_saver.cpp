@@ -6,6 +6,7 @@
 #include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <mutex>
 #include <set>
 #include <unordered_map>
@@ -71,51 +72,49 @@ void drop_older(const name_table& names, memory_thread& thread, const std::strin
 class memory_saver final : public prompt_saver {
 public:
   result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref& ref) override {
-    std::optional<checkpoint_tuple> out{std::in_place};
-    auto found = get_tuple(ref, *out);
-    if (!found)
-      return found.error();
-    if (!*found)
-      out.reset();
+    if (auto ok = check_ref(ref); !ok)
+      return ok.error();
+    std::optional<checkpoint_tuple> out;
+    std::scoped_lock lock{mutex_};
+    const auto* chain = find(ref.thread_id, ref.checkpoint_ns);
+    if (!chain || chain->checkpoints() == 0)
+      return out;
+    auto at = ref.checkpoint_id.empty() ? std::optional{chain->checkpoints() - 1}
+                                        : chain->find(ref.checkpoint_id);
+    if (at)
+      out = read(ref.thread_id, ref.checkpoint_ns, *chain, *at);
     return out;
   }
 
-  result<bool> get_tuple(const checkpoint_ref& ref, checkpoint_tuple& into) override {
-    if (auto ok = check_ref(ref); !ok)
-      return ok.error();
-    std::scoped_lock lock{mutex_};
-    auto thread = threads_.find(ref.thread_id);
-    if (thread == threads_.end())
-      return false;
-    const auto* chain = std::as_const(thread->second).find(ref.checkpoint_ns);
-    if (!chain || chain->checkpoints() == 0)
-      return false;
-    auto at = ref.checkpoint_id.empty() ? std::optional{chain->checkpoints() - 1}
-                                        : chain->find(ref.checkpoint_id);
-    if (!at)
-      return false;
-    read(ref.thread_id, ref.checkpoint_ns, *chain, *at, into);
-    return true;
-  }
-
   result<std::vector<checkpoint_tuple>> list(const list_query& query) override {
-    std::vector<checkpoint_tuple> found;
-    if (auto listed = list(query, found); !listed)
-      return listed.error();
-    return found;
-  }
-
-  result<void> list(const list_query& query, std::vector<checkpoint_tuple>& into) override {
     if (auto ok = check_query(query); !ok)
-      return ok;
+      return ok.error();
+    std::vector<checkpoint_tuple> found;
     std::scoped_lock lock{mutex_};
-    refill<checkpoint_tuple> found{into, 0};
     if (!query.thread_id) {
       for (const auto* one : in_order())
         list_thread(query, *one, found);
     } else if (auto one = threads_.find(*query.thread_id); one != threads_.end()) {
       list_thread(query, *one, found);
     }
+    return found;
+  }
+
+  result<void> read_page(const list_query& query, checkpoint_page& into) override {
+    if (auto ok = check_query(query); !ok)
+      return ok;
+    std::scoped_lock lock{mutex_};
+    if (into.table != table_) {
+      into.names.clear();
+      into.table = table_;
+    }
+    into.older = 0;
+    refill<numbered_tuple> found{into.checkpoints, 0};
+    if (const auto* chain = find(query.thread_id.value_or(""), query.checkpoint_ns.value_or("")))
+      each_found(query, *chain, 0, [&](std::size_t at) {
+        chain->read(names_, at, found.next(), into);
+        into.older = at;
+      });
     return {};
   }
 
@@ -279,17 +278,32 @@ public:
   }
 
 private:
-  void read(const std::string& thread_id, const std::string& ns, const memory_chain& chain,
-            std::size_t at, checkpoint_tuple& out) const {
-    chain.read(names_, at, out);
+  checkpoint_tuple read(const std::string& thread_id, const std::string& ns,
+                        const memory_chain& chain, std::size_t at) const {
+    auto out = chain.read(names_, at);
     out.ref.thread_id = thread_id;
     out.ref.checkpoint_ns = ns;
+    return out;
+  }
+
+  // Null when it has no records.
+  const memory_chain* find(const std::string& thread_id, std::string_view ns) const {
+    auto thread = threads_.find(thread_id);
+    return thread == threads_.end() ? nullptr : thread->second.find(ns);
   }
 
   // Names of graphs that are gone stay no longer than the last thread.
   void forget_names() {
-    if (threads_.empty())
-      names_ = {};
+    if (!threads_.empty())
+      return;
+    names_ = {};
+    table_ = next_table();
+  }
+
+  // A number that no other table of this process has.
+  static std::uint64_t next_table() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
   }
 
   using threads_by_id = std::unordered_map<std::string, memory_thread>;
@@ -304,23 +318,34 @@ private:
   }
 
   void list_thread(const list_query& query, const threads_by_id::value_type& one,
-                   refill<checkpoint_tuple>& found) const {
+                   std::vector<checkpoint_tuple>& found) const {
     one.second.each([&](const std::string& name, const memory_chain& chain) {
       if (!query.checkpoint_ns || name == *query.checkpoint_ns)
-        list_namespace(query, one.first, name, chain, found);
+        each_found(query, chain, found.size(),
+                   [&](std::size_t at) { found.push_back(read(one.first, name, chain, at)); });
     });
   }
 
-  void list_namespace(const list_query& query, const std::string& thread_id,
-                      const std::string& name, const memory_chain& chain,
-                      refill<checkpoint_tuple>& found) const {
+  // Calls `take` with the places of a chain's checkpoints that the query selects. `count`: those
+  // that were selected before.
+  template <class F>
+  void each_found(const list_query& query, const memory_chain& chain, std::size_t count,
+                  const F& take) const {
+    auto first = std::size_t{0};
     auto at = query.before ? chain.before(*query.before) : chain.checkpoints();
-    while (at != 0 && found.size() < query.limit.value_or(SIZE_MAX)) {
+    if (query.checkpoint_id) {
+      auto only = chain.find(*query.checkpoint_id);
+      if (!only || *only >= at)
+        return;
+      first = *only;
+      at = first + 1;
+    }
+    while (at != first && count < query.limit.value_or(SIZE_MAX)) {
       --at;
-      if (query.checkpoint_id && chain.id(at) != *query.checkpoint_id)
+      if (!query.filter.is_null() && !matches_filter(query.filter, chain.metadata(names_, at)))
         continue;
-      if (query.filter.is_null() || matches_filter(query.filter, chain.metadata(names_, at)))
-        read(thread_id, name, chain, at, found.next());
+      take(at);
+      ++count;
     }
   }
 
@@ -345,6 +370,7 @@ private:
   std::mutex mutex_;
   threads_by_id threads_;
   name_table names_; // of channels and nodes, of all threads
+  std::uint64_t table_ = next_table();
 };
 
 } // namespace

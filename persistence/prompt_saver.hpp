@@ -2,6 +2,8 @@
 // hear that its step is stored.
 #pragma once
 
+#include "persistence/checkpoint_page.hpp"
+
 #include <troupe/saver.hpp>
 
 namespace troupe {
@@ -14,18 +16,11 @@ public:
   /// Errors: as submit.
   virtual result<void> store(const save_request& request) = 0;
 
-  /// As get_tuple(ref), in the place of another checkpoint, whose memory is used again. False: it
-  /// is missing, and `into` is as before.
-  /// Blocks: on a short lock.
-  /// Errors: as get_tuple.
-  virtual result<bool> get_tuple(const checkpoint_ref& ref, checkpoint_tuple& into) = 0;
-  using saver::get_tuple;
-
-  /// As list(query), in the place of other checkpoints, whose memory is used again.
+  /// As list(query), which names a thread and a namespace, in the place of other checkpoints. The
+  /// names in `into` stay when they are of the same table.
   /// Blocks: on a short lock.
   /// Errors: as list; `into` is as before.
-  virtual result<void> list(const list_query& query, std::vector<checkpoint_tuple>& into) = 0;
-  using saver::list;
+  virtual result<void> read_page(const list_query& query, checkpoint_page& into) = 0;
 };
 
 } // namespace troupe

@@ -2,6 +2,7 @@
 // that never leaves its input.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string>
@@ -68,14 +69,17 @@ public:
       rest_.remove_prefix(2);
       return n;
     }
+    constexpr std::size_t size_max = 10; // of 64 bits
     std::uint64_t n = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      auto b = byte();
-      if (shift == 63 && b > 1)
+    for (std::size_t i = 0; i < std::min(rest_.size(), size_max); ++i) {
+      auto b = static_cast<std::uint8_t>(rest_[i]);
+      if (i + 1 == size_max && b > 1)
         return fail();
-      n |= static_cast<std::uint64_t>(b & 0x7f) << shift;
-      if (b < 0x80)
+      n |= static_cast<std::uint64_t>(b & 0x7f) << (7 * i);
+      if (b < 0x80) {
+        rest_.remove_prefix(i + 1);
         return n;
+      }
     }
     return fail();
   }

@@ -72,9 +72,7 @@ bool is_path_of_node(std::string_view path) {
 // Reads the parts that refer to names and tags.
 class checkpoint_reader {
 public:
-  checkpoint_reader(std::string_view payload, std::span<const std::string_view> names)
-    : in{payload},
-      names_{names} {}
+  checkpoint_reader(std::string_view payload, std::size_t names) : in{payload}, names_{names} {}
 
   void tags() {
     auto count = in.count();
@@ -84,28 +82,25 @@ public:
 
   std::uint32_t number() {
     auto n = in.varint();
-    if (n < names_.size())
+    if (n < names_)
       return static_cast<std::uint32_t>(n);
     fits_ = false;
     return 0;
   }
 
-  std::string_view name(std::uint32_t number) const {
-    return number < names_.size() ? names_[number] : std::string_view{};
-  }
-
-  // The numbers of the names go to `numbers`, when it is given.
-  void versions(named<version>& out, small_numbers* numbers) {
-    auto count = in.count();
-    refill_named<version> entries{out, count};
-    if (numbers)
-      numbers->reserve(count);
-    for (; count != 0 && fits(); --count) {
-      auto n = number();
-      entries.add(name(n)) = {.number = in.varint(), .tag = tag()};
-      if (numbers)
-        numbers->push_back(n);
+  /// Appends versions to `out`. Result: their number.
+  std::size_t versions(numbered_checkpoint::few<numbered_version>& out) {
+    auto rest = in; // known to nobody else, so that it stays in registers
+    auto count = rest.count();
+    out.reserve(out.size() + count);
+    for (auto left = count; left != 0 && fits_; --left) {
+      auto channel = rest.varint(), number = rest.varint(), tag = rest.varint();
+      fits_ = channel < names_ && tag < tags_.size();
+      if (fits_)
+        out.push_back({static_cast<std::uint32_t>(channel), {.number = number, .tag = tags_[tag]}});
     }
+    in = rest;
+    return count;
   }
 
   std::string time() {
@@ -130,18 +125,17 @@ public:
   byte_reader in;
 
 private:
-  std::uint64_t tag() {
-    auto n = in.varint();
-    if (n < tags_.size())
-      return tags_[n];
-    fits_ = false;
-    return 0;
-  }
-
-  std::span<const std::string_view> names_;
+  std::size_t names_;
   boost::container::small_vector<std::uint64_t, 4> tags_;
   bool fits_ = true;
 };
+
+void name_versions(std::span<const numbered_version> from, std::span<const std::string_view> names,
+                   named<version>& out) {
+  refill_named<version> versions{out, from.size()};
+  for (const auto& [channel, at] : from)
+    versions.add(names[channel]) = at;
+}
 
 } // namespace
 
@@ -168,35 +162,66 @@ void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::st
       append_varint(out, names.number(channel));
 }
 
-result<void> read_checkpoint(std::string_view payload, std::span<const std::string_view> names,
-                             stored_checkpoint& out) {
+result<std::string_view> read_checkpoint(std::string_view payload, std::size_t names,
+                                         numbered_checkpoint& out) {
   checkpoint_reader from{payload, names};
-  auto& cp = out.checkpoint;
-  cp.v = from.in.signed_varint();
-  cp.ts = from.time();
+  out.v = from.in.signed_varint();
+  out.ts = from.time();
   out.parent_id = from.id();
-  out.metadata = from.in.sized();
+  auto metadata = from.in.sized();
   from.tags();
-  out.channels.clear();
-  from.versions(cp.channel_versions, &out.channels);
-  {
-    auto nodes = from.in.count();
-    refill_named<named<version>> seen{cp.versions_seen, nodes};
-    for (; nodes != 0 && from.fits(); --nodes)
-      from.versions(seen.add(from.name(from.number())), nullptr);
+  out.versions.clear();
+  from.versions(out.versions);
+  out.seen.clear();
+  out.seen_versions.clear();
+  for (auto nodes = from.in.count(); nodes != 0 && from.fits(); --nodes) {
+    auto node = from.number();
+    out.seen.push_back({node, from.versions(out.seen_versions)});
   }
-  if (auto updated = from.in.varint(); updated == 0) {
-    cp.updated_channels.reset();
-  } else {
-    if (!cp.updated_channels)
-      cp.updated_channels.emplace();
-    refill<std::string> channels{*cp.updated_channels,
-                                 std::min<std::size_t>(updated - 1, from.in.rest().size())};
+  out.updated.reset();
+  if (auto updated = from.in.varint(); updated != 0) {
+    out.updated.emplace();
     for (--updated; updated != 0 && from.fits(); --updated)
-      set_name(channels.next(), from.name(from.number()));
+      out.updated->push_back(from.number());
   }
   if (!from.finished())
     return damaged(record_kind::checkpoint);
+  return metadata;
+}
+
+result<void> read_checkpoint(std::string_view payload, std::span<const std::string_view> names,
+                             stored_checkpoint& out) {
+  numbered_checkpoint stored;
+  auto metadata = read_checkpoint(payload, names.size(), stored);
+  if (!metadata)
+    return metadata.error();
+  out.metadata = *metadata;
+  out.parent_id = std::move(stored.parent_id);
+  auto& cp = out.checkpoint;
+  cp.v = stored.v;
+  cp.ts = std::move(stored.ts);
+  name_versions({stored.versions.data(), stored.versions.size()}, names, cp.channel_versions);
+  out.channels.clear();
+  for (const auto& of : stored.versions)
+    out.channels.push_back(of.channel);
+  {
+    refill_named<named<version>> seen{cp.versions_seen, stored.seen.size()};
+    std::span<const numbered_version> rest{stored.seen_versions.data(),
+                                           stored.seen_versions.size()};
+    for (const auto& [node, channels] : stored.seen) {
+      name_versions(rest.first(channels), names, seen.add(names[node]));
+      rest = rest.subspan(channels);
+    }
+  }
+  if (!stored.updated) {
+    cp.updated_channels.reset();
+    return {};
+  }
+  if (!cp.updated_channels)
+    cp.updated_channels.emplace();
+  refill<std::string> updated{*cp.updated_channels, stored.updated->size()};
+  for (auto channel : *stored.updated)
+    set_name(updated.next(), names[channel]);
   return {};
 }
 
@@ -230,8 +255,8 @@ void append_writes(std::span<const stored_write> writes, name_table* names, std:
   }
 }
 
-result<std::vector<stored_write>> read_writes(std::string_view payload,
-                                              std::span<const std::string_view> names) {
+result<void> read_writes(std::string_view payload, std::span<const std::string_view> names,
+                         std::vector<stored_write>& out) {
   byte_reader in{payload};
   boost::container::small_vector<std::string_view, 4> paths;
   auto count_of_paths = in.count();
@@ -239,9 +264,9 @@ result<std::vector<stored_write>> read_writes(std::string_view payload,
     paths.push_back(names[name]);
   for (; count_of_paths != 0; --count_of_paths)
     paths.push_back(in.sized());
-  std::vector<stored_write> writes;
+  out.clear();
   auto count = in.count();
-  writes.reserve(count);
+  out.reserve(count);
   for (; count != 0 && in.ok(); --count) {
     stored_write write;
     write.slot = in.signed_varint();
@@ -252,11 +277,19 @@ result<std::vector<stored_write>> read_writes(std::string_view payload,
       return damaged(record_kind::writes);
     write.task_path = paths[path];
     write.channel = static_cast<std::uint32_t>(channel);
-    writes.push_back(write);
+    out.push_back(write);
   }
-  if (writes.empty() || !in.finished())
+  if (out.empty() || !in.finished())
     return damaged(record_kind::writes);
-  return writes;
+  return {};
+}
+
+result<std::vector<stored_write>> read_writes(std::string_view payload,
+                                              std::span<const std::string_view> names) {
+  std::vector<stored_write> out;
+  if (auto read = read_writes(payload, names, out); !read)
+    return read.error();
+  return out;
 }
 
 } // namespace troupe

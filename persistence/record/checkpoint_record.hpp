@@ -9,7 +9,9 @@
 #include <boost/container/small_vector.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -27,6 +29,40 @@ struct stored_checkpoint {
   std::string parent_id;
   std::string_view metadata; // for read_metadata(); lies in the payload
 };
+
+/// A channel, by the number of its name, and its version.
+struct numbered_version {
+  std::uint32_t channel = 0;
+  version at;
+};
+
+/// A node, by the number of its name, and how many versions of channels it saw.
+struct numbered_node {
+  std::uint32_t node = 0;
+  std::size_t channels = 0;
+};
+
+/// A checkpoint as in its record: names are numbers of a name_table.
+/// Order:  as in the checkpoint. `seen_versions` has those of each node of `seen`, one node after
+///         the other.
+struct numbered_checkpoint {
+  template <class T> using few = boost::container::small_vector<T, 8>;
+
+  std::int64_t v = 4;
+  std::string ts;
+  std::string parent_id;
+  few<numbered_version> versions;
+  few<numbered_node> seen;
+  few<numbered_version> seen_versions;
+  std::optional<small_numbers> updated;
+};
+
+/// Reads a payload whose names have numbers below `names`, in the place of another checkpoint.
+/// After an error, parts of `out` may be of either.
+/// Result: the metadata, for read_metadata(); they lie in the payload.
+/// Errors: checkpoint_corrupt.
+result<std::string_view> read_checkpoint(std::string_view payload, std::size_t names,
+                                         numbered_checkpoint& out);
 
 /// Appends the payload of a checkpoint's record to `out`; names get numbers from `names`.
 void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::string_view metadata,
@@ -72,5 +108,8 @@ void append_writes(std::span<const stored_write> writes, name_table* names, std:
 /// Errors: checkpoint_corrupt, also for an unknown name, and for a payload without writes.
 result<std::vector<stored_write>> read_writes(std::string_view payload,
                                               std::span<const std::string_view> names);
+/// The same in the place of other writes.
+result<void> read_writes(std::string_view payload, std::span<const std::string_view> names,
+                         std::vector<stored_write>& out);
 
 } // namespace troupe

@@ -208,19 +208,28 @@ std::optional<value_key_parts> read_value_key(std::string_view key) {
   return value_key_parts{*chain, {*number, *tag}, channel};
 }
 
-std::optional<std::string> take_id(std::string_view& rest) {
+bool take_id(std::string_view& rest, std::string& into) {
   if (rest.empty())
-    return std::nullopt;
+    return false;
   auto head = static_cast<unsigned char>(rest[0]);
   auto size = head == uuid_mark ? std::size_t{16} : head;
   if (rest.size() < size + 1)
-    return std::nullopt;
+    return false;
   auto bytes = rest.substr(1, size);
   rest.remove_prefix(size + 1);
   if (head != uuid_mark)
-    return std::string{bytes};
-  return uuid_text(std::span<const unsigned char, 16>{
-    reinterpret_cast<const unsigned char*>(bytes.data()), uuid_bytes{}.size()});
+    into = bytes;
+  else
+    uuid_text(
+      std::span<const unsigned char, 16>{reinterpret_cast<const unsigned char*>(bytes.data()),
+                                         uuid_bytes{}.size()},
+      into);
+  return true;
+}
+
+std::optional<std::string> take_id(std::string_view& rest) {
+  std::string id;
+  return take_id(rest, id) ? std::optional{std::move(id)} : std::nullopt;
 }
 
 } // namespace troupe

@@ -97,6 +97,8 @@ store_key behind(const store_key& prefix);
 /// Takes a number or an id, as appended, off the front of `rest`; nullopt when it is damaged.
 std::optional<std::uint64_t> take_number(std::string_view& rest);
 std::optional<std::string> take_id(std::string_view& rest);
+/// The same in the place of another id. False when it is damaged.
+bool take_id(std::string_view& rest, std::string& into);
 
 /// The parts of the key of a value, or of the key of a version's small values, which has no
 /// channel.

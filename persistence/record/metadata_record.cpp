@@ -19,6 +19,15 @@ constexpr std::array<std::string_view, 4> sources{"input", "loop", "update", "fo
 constexpr std::uint8_t empty_parents = 0x80; // a flag beside the source
 constexpr std::uint8_t more_follows = 0x40;
 
+// Parts that are the same again and again.
+struct usual_parts {
+  value parents = value("parents"), source = value("source"), step = value("step");
+  value none = value::map();
+  std::array<value, sources.size()> names_of_sources;
+
+  usual_parts() { std::ranges::copy(sources, names_of_sources.begin()); }
+};
+
 bool is_empty_map(const value& v) {
   return v.is_map() && v.empty();
 }
@@ -74,14 +83,15 @@ result<value> read_metadata(std::string_view bytes) {
   } else if (!in.finished()) {
     return bad();
   }
-  auto add = [&members](std::string_view key, value of_key) {
-    members.emplace_back(key);
-    members.push_back(std::move(of_key));
+  auto add = [&members](const value& key, const value& of_key) {
+    members.push_back(key);
+    members.push_back(of_key);
   };
+  static const usual_parts usual;
   if ((head & empty_parents) != 0)
-    add("parents", value::map());
-  add("source", sources[source]);
-  add("step", step);
+    add(usual.parents, usual.none);
+  add(usual.source, usual.names_of_sources[source]);
+  add(usual.step, step);
   bool duplicates = false;
   return value_access::map({members.data(), members.size()}, duplicates);
 }

@@ -94,21 +94,26 @@ std::optional<std::int64_t> timestamp_micros(std::string_view text) {
   return last.seconds * micros_a_second + digits(text, point, 6);
 }
 
-void timestamp_text(std::int64_t micros, std::string& out) {
+// `out`: a text of the pattern's size.
+static void put_time(std::int64_t micros, std::string& out) {
   auto rest = micros % micros_a_second;
   rest += rest < 0 ? micros_a_second : 0;
   auto seconds = (micros - rest) / micros_a_second;
   if (!last.is_there() || last.seconds != seconds)
     note_second(text_of(seconds), seconds);
-  out.assign(pattern);
   last.view().copy(out.data(), point);
   put_digits(out, point, 6, rest);
 }
 
 std::string timestamp_text(std::int64_t micros) {
-  std::string out;
-  timestamp_text(micros, out);
+  std::string out{pattern};
+  put_time(micros, out);
   return out;
+}
+
+void timestamp_text(std::int64_t micros, std::string& out) {
+  out.assign(pattern);
+  put_time(micros, out);
 }
 
 } // namespace troupe

@@ -109,6 +109,60 @@ BOOST_AUTO_TEST_CASE(a_read_in_the_memory_of_another_one_shows_nothing_of_it) {
   BOOST_TEST(full.plan.use_count() == plans); // the memory keeps no graph
 }
 
+// A saver that lost all threads numbers its names anew.
+BOOST_AUTO_TEST_CASE(a_read_takes_no_name_for_one_that_had_its_number_before) {
+  parallel_thread t;
+  read_snapshot(t.plan, *t.store, t.config, false).value();
+  auto kept = t.store->get_tuple({"t", "", ""}).value();
+  BOOST_REQUIRE(kept);
+  t.store->delete_thread("t").value();
+  checkpoint_put other;
+  other.checkpoint.id = checkpoint_name(1);
+  other.checkpoint.channel_versions = {{"branch:to:z", {1, 0}}, {"x", {1, 0}}};
+  t.store->put({"u", "", ""}, other).value();
+  t.store
+    ->put({"t", "", ""}, {.parent_id = {},
+                          .checkpoint = kept->checkpoint,
+                          .metadata = kept->metadata,
+                          .new_versions = {"branch:to:a", "branch:to:b", "x"}})
+    .value();
+  require_equal(read_snapshot(t.plan, *t.store, t.config, false).value(),
+                t.show(true, checkpoint_name(t.made)));
+}
+
+BOOST_AUTO_TEST_CASE(a_thread_of_another_graph_is_read_as_far_as_the_graph_knows_it) {
+  long_thread t;
+  auto g = quiet_graph({"a", "new"}, {{START, "new"}});
+  g.add_edge("new", "a");
+  t.plan = g.compile().plan();
+  auto all = t.history({});
+  BOOST_REQUIRE(all.size() == t.count());
+  for (std::size_t i = 0; i < all.size(); ++i)
+    require_equal(all[i], t.show(false, checkpoint_name(t.made - static_cast<int>(i))));
+}
+
+BOOST_AUTO_TEST_CASE(writes_of_several_paths_come_by_path) {
+  parallel_thread t;
+  const std::string outside{names::null_task_id};
+  const checkpoint_ref at{"t", "", t.made_id()};
+  t.store->put_writes(at, {outside, "b", {{"log", value::list({1})}}}).value();
+  t.store->put_writes(at, {outside, "a", {{"x", 0}, {"log", value::list({2})}}}).value();
+  auto shown = read_snapshot(t.plan, *t.store, t.config, false).value();
+  BOOST_TEST(shown.values["log"] == (value{2, 1}));
+  require_equal(shown, t.show(true));
+}
+
+// Ids of tasks that are no UUIDs are stored in another order than that of their texts.
+BOOST_AUTO_TEST_CASE(the_writes_of_each_task_are_found_whatever_its_id) {
+  parallel_thread t;
+  for (const char* id : {"zz", "yyy", "x"})
+    t.keep(id, "log", value::list({id}));
+  t.finish({{"a", {{"x", 2}}}});
+  auto shown = read_snapshot(t.plan, *t.store, t.config, false).value();
+  BOOST_TEST((task_in(shown, "a").result == (value{{"x", 2}})));
+  require_equal(shown, t.show(true));
+}
+
 BOOST_AUTO_TEST_CASE(a_history_has_as_many_checkpoints_as_were_asked_for) {
   long_thread t;
   for (std::size_t limit : {0, 1, 7, 8, 9, 15, 16, 17, 100}) {
