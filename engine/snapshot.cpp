@@ -220,7 +220,9 @@ private:
   static thread_local std::unique_ptr<contents> spare;
 
   bool is_whole(const numbered_tuple& saved) {
-    for (std::size_t i = 0; !replayed_.empty() && i < saved.values.size(); ++i)
+    if (replayed_.empty())
+      return true;
+    for (std::size_t i = 0; i < saved.values.size(); ++i)
       if (!saved.values[i])
         if (auto c = memory_->places[saved.checkpoint.versions[i].channel].channel;
             std::ranges::find(replayed_, c) != replayed_.end())

@@ -26,10 +26,9 @@ version find_version(const named<version>& versions, std::string_view name, std:
   return it != versions.end() && it->first == name ? it->second : version{};
 }
 
-// What a node saw when it last ran. `seen_at`: the version of a trigger, and where it probably
-// stands.
-template <class F>
-void mark_seen(thread_state& state, node_index n, bool nothing, const F& seen_at) {
+// What a node saw when it last ran. `seen_at` gives the version of a trigger, for one after the
+// other; its second argument is the trigger's place among them.
+template <class F> void mark_seen(thread_state& state, node_index n, bool nothing, F seen_at) {
   auto& seen = state.seen[n];
   seen.present = true;
   if (nothing)
@@ -133,20 +132,25 @@ public:
           if (auto c = places_[channel].channel; c != no_index)
             marks[c] = at;
       } else if (place.node != no_index) {
-        mark_seen(state_, place.node, versions.empty(), [&](channel_index c, std::size_t guess) {
-          auto is_of_it = [&](const numbered_version& v) {
-            return places_[v.channel].channel == c;
-          };
-          if (guess < versions.size() && is_of_it(versions[guess]))
-            return versions[guess].at;
-          auto found = std::ranges::find_if(versions, is_of_it);
-          return found == versions.end() ? version{} : found->at;
-        });
+        mark_seen(state_, place.node, versions.empty(),
+                  [&, at = versions.begin()](channel_index c, std::size_t) mutable {
+                    return seen_version(c, at, versions.end());
+                  });
       }
     }
   }
 
 private:
+  using versions_at = std::span<const numbered_version>::iterator;
+
+  // Versions and triggers are both sorted by name.
+  version seen_version(channel_index c, versions_at& at, versions_at end) {
+    auto is_of_it = [&] { return places_[at->channel].channel == c; };
+    while (at != end && !is_of_it() && places_.text(at->channel) < state_.plan->channels[c].name)
+      ++at;
+    return at != end && is_of_it() ? (at++)->at : version{};
+  }
+
   thread_state& state_;
   const numbered_tuple& from_;
   name_places& places_;
