@@ -20,7 +20,7 @@ namespace troupe {
 class name_places;    // engine/name_places.hpp
 struct numbered_task; // persistence/checkpoint_page.hpp
 
-/// What a write says about its task.
+/// The meaning of a write for its task.
 enum class write_kind : std::uint8_t { output, error, questions, answers, handed_over };
 /// By the channel of the write.
 write_kind kind_of_write(std::string_view channel) noexcept;

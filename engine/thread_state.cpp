@@ -26,8 +26,8 @@ version find_version(const named<version>& versions, std::string_view name, std:
   return it != versions.end() && it->first == name ? it->second : version{};
 }
 
-// What a node saw when it last ran. `seen_at` gives the version of a trigger, for one after the
-// other; its second argument is the trigger's place among them.
+// Notes the versions that a node saw when it last ran. `seen_at` gives the version of a trigger,
+// for one after the other; its second argument is the trigger's place among them.
 template <class F> void mark_seen(thread_state& state, node_index n, bool nothing, F seen_at) {
   auto& seen = state.seen[n];
   seen.present = true;

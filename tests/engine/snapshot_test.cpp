@@ -152,7 +152,7 @@ BOOST_AUTO_TEST_CASE(writes_of_several_paths_come_by_path) {
   require_equal(shown, t.show(true));
 }
 
-// Ids of tasks that are no UUIDs are stored in another order than that of their texts.
+// Ids of tasks that are not UUIDs are stored in another order than that of their texts.
 BOOST_AUTO_TEST_CASE(the_writes_of_each_task_are_found_whatever_its_id) {
   parallel_thread t;
   for (const char* id : {"zz", "yyy", "x"})
