@@ -9,43 +9,49 @@
 #include <caf/send.hpp>
 #include <caf/stateful_actor.hpp>
 
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 
 namespace troupe::bench {
 
 namespace {
 
-/// Lets one thread wait for an actor. Outlives the actor's system.
+/// Lets one thread wait for an actor, or for several. Outlives the actors' system.
 class gate {
 public:
+  explicit gate(std::size_t actors = 1) : actors_{actors} {}
+  /// An actor is ready.
   void open() {
     {
       std::lock_guard lock{mutex_};
-      open_ = true;
+      if (++ready_ < actors_)
+        return;
     }
     opened_.notify_one();
   }
-  /// Waits until the gate is open, and closes it.
+  /// Waits until all actors are ready, and closes the gate.
   void pass() {
     std::unique_lock lock{mutex_};
-    opened_.wait(lock, [this] { return open_; });
-    open_ = false;
+    opened_.wait(lock, [this] { return ready_ == actors_; });
+    ready_ = 0;
   }
 
 private:
   std::mutex mutex_;
   std::condition_variable opened_;
-  bool open_ = false;
+  std::size_t actors_;
+  std::size_t ready_ = 0;
 };
 
 /// How the scheduler's one thread gets its work. `sharing` sleeps until there is work; `stealing`
 /// looks for it repeatedly before it sleeps.
 enum class policy { sharing, stealing };
 
-struct one_worker : caf::actor_system_config {
-  explicit one_worker(policy how) {
-    set("scheduler.max-threads", 1u);
+struct scheduler_config : caf::actor_system_config {
+  scheduler_config(policy how, std::size_t threads) {
+    set("scheduler.max-threads", threads);
     set("scheduler.policy", how == policy::sharing ? caf::atom("sharing") : caf::atom("stealing"));
   }
 };
@@ -53,7 +59,7 @@ struct one_worker : caf::actor_system_config {
 /// Actors and their system, ended at the end of the scope.
 class stage {
 public:
-  explicit stage(policy how) : config_{how} {}
+  explicit stage(policy how, std::size_t threads = 1) : config_{how, threads} {}
   stage(const stage&) = delete;
   stage& operator=(const stage&) = delete;
   caf::actor_system& system() { return system_; }
@@ -67,7 +73,7 @@ public:
   }
 
 private:
-  one_worker config_;
+  scheduler_config config_;
   caf::actor_system system_{config_};
   std::vector<caf::actor> actors_; // destroyed before the system waits for the actors
 };
@@ -194,6 +200,31 @@ figure blocking_caller(const sampler& sample, policy how) {
   return sample.batches([&scene] { scene.run(3); }, [&scene] { scene.expect_answers(3); });
 }
 
+// ---- many drivers at once, on all cores ---------------------------------------------------------
+
+/// As invoking a chain of three nodes so many times at once: three steps with one worker each.
+figure at_once(const sampler& sample, std::size_t count, policy how) {
+  constexpr std::uint64_t three = 3;
+  gate done{count};
+  std::vector<std::int64_t> answers(count);
+  stage scene{how, std::max(1u, std::thread::hardware_concurrency())};
+  std::vector<caf::actor> drivers;
+  for (auto& answer : answers) {
+    std::vector<caf::actor> worker{scene.add(scene.system().spawn(worker_behavior))};
+    drivers.push_back(
+      scene.add(scene.system().spawn(driver_behavior, std::move(worker), &done, &answer)));
+  }
+  auto run = [&] {
+    for (auto& driver : drivers)
+      caf::anon_send(driver, three);
+    done.pass();
+  };
+  return sample.batches(run, [&answers] {
+    for (auto answer : answers)
+      expect(answer == three, "the number of answers");
+  });
+}
+
 } // namespace
 
 void add_caf_floors(workloads& all) {
@@ -203,6 +234,11 @@ void add_caf_floors(workloads& all) {
                    [width](const sampler& sample) { return superstep(sample, width); }});
   all.push_back(
     {"barrier_100", [](const sampler& sample) { return superstep(sample, 100); }, "raw CAF"});
+  for (std::size_t count : {64u, 1000u})
+    for (auto how : {policy::sharing, policy::stealing})
+      all.push_back({"floor_caf_at_once_" + std::to_string(count) + "x3steps",
+                     [count, how](const sampler& s) { return at_once(s, count, how); },
+                     how == policy::sharing ? "sharing" : "stealing"});
   auto blocking_caller_3steps = "floor_caf_blocking_caller_3steps";
   all.push_back({blocking_caller_3steps,
                  [](const sampler& s) { return blocking_caller(s, policy::sharing); }, "sharing"});
