@@ -7,6 +7,8 @@
 #include "persistence/checkpoint_page.hpp"
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace troupe {
@@ -19,30 +21,27 @@ public:
     write_kind kind = write_kind::output; // of a write to it
     bool is_input = false;                // of versions_seen
     bool is_interrupt = false;
-    bool is_known = false;
   };
 
-  /// Call it before the first page, and after each page that was filled.
+  /// Call it after each page that was filled.
   /// Owns: nothing; both must outlive it.
-  void use(const graph_plan& plan, const checkpoint_page& page) {
-    if (plan_ != &plan || page_ != &page || table_ != page.table)
+  void use(const graph_plan& plan, const page_names& names) {
+    if (plan_ != &plan || names_ != &names || table_ != names.table())
       places_.clear();
     plan_ = &plan;
-    page_ = &page;
-    table_ = page.table;
-    places_.resize(page.names.size());
+    names_ = &names;
+    table_ = names.table();
+    while (places_.size() < names.size())
+      places_.push_back(find(names[places_.size()]));
   }
   /// Before the graph is gone.
-  void forget() { *this = {}; }
-
-  const place& operator[](std::uint32_t name) {
-    auto& found = places_[name];
-    if (!found.is_known)
-      found = find(page_->names[name]);
-    return found;
+  void forget() {
+    plan_ = nullptr;
+    places_.clear();
   }
 
-  const std::string& text(std::uint32_t name) const { return page_->names[name]; }
+  const place& operator[](std::uint32_t name) const { return places_[name]; }
+  const std::string& text(std::uint32_t name) const { return (*names_)[name]; }
 
 private:
   place find(std::string_view name) const {
@@ -50,14 +49,13 @@ private:
             .node = plan_->find_node(name),
             .kind = kind_of_write(name),
             .is_input = name == names::input,
-            .is_interrupt = name == names::interrupt,
-            .is_known = true};
+            .is_interrupt = name == names::interrupt};
   }
 
   const graph_plan* plan_ = nullptr;
-  const checkpoint_page* page_ = nullptr;
+  const page_names* names_ = nullptr;
   std::uint64_t table_ = 0;
-  std::vector<place> places_; // by name
+  std::vector<place> places_; // by number
 };
 
 } // namespace troupe

@@ -21,7 +21,7 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t history_page = 8;
-constexpr std::size_t names_kept_max = 256; // of a page_reader's memory
+constexpr std::size_t names_kept_max = 64; // of a page_reader's memory
 
 struct pending_step {
   thread_state state;
@@ -171,7 +171,7 @@ public:
     auto& page = memory_->page;
     if (auto found = from_.read_page(query, page); !found)
       return found.error();
-    memory_->places.use(*plan_, page);
+    memory_->places.use(*plan_, page.names);
     std::optional<std::size_t> count;
     if (std::ranges::all_of(page.checkpoints,
                             [this](const auto& saved) { return is_whole(saved); }))

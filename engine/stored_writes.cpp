@@ -144,7 +144,8 @@ stored_writes read_stored(const graph_plan& plan, const std::vector<pending_writ
   return out;
 }
 
-void read_stored(std::span<const numbered_task> tasks, name_places& places, stored_writes& out) {
+void read_stored(std::span<const numbered_task> tasks, const name_places& places,
+                 stored_writes& out) {
   out.outside.clear();
   out.answer.reset();
   {

@@ -64,7 +64,8 @@ struct stored_writes {
 
 stored_writes read_stored(const graph_plan& plan, const std::vector<pending_write>& writes);
 /// The same of writes with numbers for names, in the place of other writes.
-void read_stored(std::span<const numbered_task> tasks, name_places& places, stored_writes& out);
+void read_stored(std::span<const numbered_task> tasks, const name_places& places,
+                 stored_writes& out);
 
 /// A stored write in the form that this graph uses.
 task_write restore_write(const graph_plan& plan, const std::string& channel, value v);

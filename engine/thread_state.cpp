@@ -101,7 +101,7 @@ private:
 // The same by number. The names that the graph does not know are left out.
 class numbered_parts {
 public:
-  numbered_parts(thread_state& state, const numbered_tuple& from, name_places& places)
+  numbered_parts(thread_state& state, const numbered_tuple& from, const name_places& places)
     : state_{state},
       from_{from},
       places_{places} {}
@@ -153,7 +153,7 @@ private:
 
   thread_state& state_;
   const numbered_tuple& from_;
-  name_places& places_;
+  const name_places& places_;
 };
 
 void sort_channels(const graph_plan& plan, auto& channels) {
@@ -302,7 +302,7 @@ result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> p
 }
 
 result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
-                        const numbered_tuple& from, name_places& places) {
+                        const numbered_tuple& from, const name_places& places) {
   clear_state(state, std::move(plan), 0);
   return load(state, numbered_parts{state, from, places});
 }

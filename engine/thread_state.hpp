@@ -62,7 +62,7 @@ result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> p
 /// without what the graph does not know.
 /// Errors: checkpoint_corrupt.
 result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
-                        const numbered_tuple& from, name_places& places);
+                        const numbered_tuple& from, const name_places& places);
 
 /// The state as a checkpoint, with the values of the channels in `moved`, which is emptied. The
 /// names of these channels go to `new_versions`, sorted. `id` and `ts` are left to the caller.

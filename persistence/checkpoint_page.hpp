@@ -28,7 +28,7 @@ struct numbered_task {
   std::vector<numbered_write> writes;
 };
 
-/// As checkpoint_tuple, with numbers for names.
+/// As checkpoint_tuple, with the page's numbers for names.
 /// Order:  `tasks` in any order, each once.
 struct numbered_tuple {
   std::string id;
@@ -38,20 +38,69 @@ struct numbered_tuple {
   std::vector<numbered_task> tasks;
 };
 
+/// The names that the checkpoints of a page mention, by numbers of the page's own. There are few of
+/// them, while a saver's table has the names of all graphs.
+class page_names {
+public:
+  /// Begins with the names of a saver's table: none, unless they are of the same table.
+  void use(std::uint64_t table) {
+    if (table != table_) {
+      texts_.clear();
+      slots_.assign(slots_.size(), {});
+    }
+    table_ = table;
+  }
+  std::uint64_t table() const noexcept { return table_; }
+
+  std::size_t size() const noexcept { return texts_.size(); }
+  const std::string& operator[](std::size_t number) const noexcept { return texts_[number]; }
+
+  /// The number of a name, which has the number `in_table` in the saver's table.
+  std::uint32_t number(std::uint32_t in_table, std::string_view name) {
+    auto& found = slots_[place(in_table)];
+    return found.name != nothing ? found.name : add(in_table, name);
+  }
+
+private:
+  static constexpr std::uint32_t nothing = UINT32_MAX;
+  struct slot {
+    std::uint32_t in_table = 0;
+    std::uint32_t name = nothing;
+  };
+
+  // The slot of a number, or the free one that it would get.
+  std::size_t place(std::uint32_t in_table) const noexcept {
+    auto last = slots_.size() - 1; // the size is a power of two
+    auto at = in_table & last;
+    while (slots_[at].name != nothing && slots_[at].in_table != in_table)
+      at = (at + 1) & last;
+    return at;
+  }
+
+  std::uint32_t add(std::uint32_t in_table, std::string_view name) {
+    auto number = static_cast<std::uint32_t>(texts_.size());
+    texts_.emplace_back(name);
+    if (2 * texts_.size() > slots_.size()) {
+      std::vector<slot> wider(2 * slots_.size());
+      wider.swap(slots_);
+      for (const auto& known : wider)
+        if (known.name != nothing)
+          slots_[place(known.in_table)] = known;
+    }
+    slots_[place(in_table)] = {in_table, number};
+    return number;
+  }
+
+  std::uint64_t table_ = 0;
+  std::vector<std::string> texts_;
+  std::vector<slot> slots_ = std::vector<slot>(32); // at most half of them are used
+};
+
 /// Memory that is filled again and again: the parts of new checkpoints take the place of old ones.
 struct checkpoint_page {
   std::vector<numbered_tuple> checkpoints; // newest first
   std::size_t older = 0;                   // at most so many of the namespace are older
-  std::vector<std::string> names;          // by number; empty: not mentioned so far
-  std::uint64_t table = 0;                 // tells whose numbers these are; 0: nobody's
-
-  /// Notes what a number stands for in the current table.
-  void mention(std::uint32_t number, std::string_view name) {
-    if (number >= names.size())
-      names.resize(number + std::size_t{1});
-    if (names[number].empty())
-      names[number] = name;
-  }
+  page_names names;
 };
 
 } // namespace troupe

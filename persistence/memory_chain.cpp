@@ -144,25 +144,25 @@ checkpoint_tuple memory_chain::read(const name_table& names, std::size_t at) con
 }
 
 void memory_chain::read(const name_table& names, std::size_t at, numbered_tuple& out,
-                        checkpoint_page& page) const {
+                        page_names& page) const {
   const auto& kept = checkpoints_[at];
   const auto& texts = names.all();
   out.id = std::string{kept.id()}; // its reader took the memory of the last one
   auto metadata = readable(read_checkpoint(kept.payload(), texts.size(), out.checkpoint));
   out.metadata = metadata.empty() ? kept.metadata : readable(read_metadata(metadata));
-  const auto& versions = out.checkpoint.versions;
+  auto& versions = out.checkpoint.versions;
   out.values.resize(versions.size());
   for (std::size_t i = 0; i < versions.size(); ++i) {
-    page.mention(versions[i].channel, texts[versions[i].channel]);
     if (const auto* val = find_value(versions[i].at, versions[i].channel))
       out.values[i] = *val;
     else
       out.values[i].reset();
+    versions[i].channel = page.number(versions[i].channel, texts[versions[i].channel]);
   }
-  for (const auto& of : out.checkpoint.seen)
-    page.mention(of.node, texts[of.node]);
-  for (const auto& of : out.checkpoint.seen_versions)
-    page.mention(of.channel, texts[of.channel]);
+  for (auto& of : out.checkpoint.seen)
+    of.node = page.number(of.node, texts[of.node]);
+  for (auto& of : out.checkpoint.seen_versions)
+    of.channel = page.number(of.channel, texts[of.channel]);
   read_tasks(names, at, out.tasks, page);
 }
 
@@ -355,7 +355,7 @@ std::vector<slotted_write> memory_chain::writes_of(const name_table& names,
 }
 
 void memory_chain::read_tasks(const name_table& names, std::size_t at,
-                              std::vector<numbered_task>& out, checkpoint_page& page) const {
+                              std::vector<numbered_task>& out, page_names& page) const {
   thread_local std::vector<stored_write> heads; // views of a record
   refill<numbered_task> tasks{out, 0};
   each_task(id(at), first_task(at), [&](std::string_view record, const auto& values) {
@@ -365,8 +365,7 @@ void memory_chain::read_tasks(const name_table& names, std::size_t at,
     task.writes.resize(heads.size());
     for (std::size_t i = 0; i < heads.size(); ++i) {
       auto& write = task.writes[i];
-      page.mention(heads[i].channel, names.all()[heads[i].channel]);
-      write.channel = heads[i].channel;
+      write.channel = page.number(heads[i].channel, names.all()[heads[i].channel]);
       write.value = values[i];
       set_name(write.task_path, heads[i].task_path);
     }

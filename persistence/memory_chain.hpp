@@ -48,10 +48,8 @@ public:
   checkpoint_summary summary(const name_table& names, std::size_t at) const;
   /// A checkpoint with its values and writes. The thread and the namespace are left to the caller.
   checkpoint_tuple read(const name_table& names, std::size_t at) const;
-  /// The same with numbers for names, in the place of another one. `page`: learns what its names
-  /// are.
-  void read(const name_table& names, std::size_t at, numbered_tuple& out,
-            checkpoint_page& page) const;
+  /// The same with numbers of `page` for names, in the place of another one.
+  void read(const name_table& names, std::size_t at, numbered_tuple& out, page_names& page) const;
   /// Whether there is a value of the channel under the version that it has at this checkpoint.
   bool stores(const name_table& names, std::size_t at, const std::string& channel) const;
 
@@ -125,7 +123,7 @@ private:
   std::vector<slotted_write> writes_of(const name_table& names, std::string_view checkpoint_id,
                                        std::size_t guess) const;
   void read_tasks(const name_table& names, std::size_t at, std::vector<numbered_task>& out,
-                  checkpoint_page& page) const;
+                  page_names& page) const;
 
   short_list<kept_checkpoint> checkpoints_;
   short_list<kept_value> values_;

@@ -104,15 +104,12 @@ public:
     if (auto ok = check_query(query); !ok)
       return ok;
     std::scoped_lock lock{mutex_};
-    if (into.table != table_) {
-      into.names.clear();
-      into.table = table_;
-    }
+    into.names.use(table_);
     into.older = 0;
     refill<numbered_tuple> found{into.checkpoints, 0};
     if (const auto* chain = find(query.thread_id.value_or(""), query.checkpoint_ns.value_or("")))
       each_found(query, *chain, 0, [&](std::size_t at) {
-        chain->read(names_, at, found.next(), into);
+        chain->read(names_, at, found.next(), into.names);
         into.older = at;
       });
     return {};
