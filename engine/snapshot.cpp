@@ -8,6 +8,7 @@
 #include "graph/channel_kinds.hpp"
 #include "graph/value_node.hpp"
 #include "persistence/prompt_saver.hpp"
+#include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
 #include <array>
@@ -244,6 +245,8 @@ result<bool> read_one(const std::shared_ptr<const graph_plan>& plan, saver& from
                       const checkpoint_ref& at, state_snapshot& out) {
   auto live = at.checkpoint_id.empty();
   if (auto* prompt = dynamic_cast<prompt_saver*>(&from)) {
+    if (auto ok = check_ref(at); !ok)
+      return ok.error();
     list_query query{.thread_id = at.thread_id, .checkpoint_ns = at.checkpoint_ns, .limit = 1};
     if (!live)
       query.checkpoint_id = at.checkpoint_id;

@@ -27,7 +27,7 @@ version find_version(const named<version>& versions, std::string_view name, std:
 }
 
 // Notes the versions that a node saw when it last ran. `seen_at` gives the version of a trigger,
-// for one after the other; its second argument is the trigger's place among them.
+// for one after the other.
 template <class F> void mark_seen(thread_state& state, node_index n, bool nothing, F seen_at) {
   auto& seen = state.seen[n];
   seen.present = true;
@@ -36,7 +36,7 @@ template <class F> void mark_seen(thread_state& state, node_index n, bool nothin
   const auto& triggers = state.plan->nodes[n].triggers;
   seen.at.resize(triggers.size());
   for (std::size_t i = 0; i < triggers.size(); ++i)
-    seen.at[i] = seen_at(triggers[i], i);
+    seen.at[i] = seen_at(triggers[i]);
 }
 
 // The parts of a checkpoint for load(), by name.
@@ -73,9 +73,10 @@ public:
           if (auto c = plan.find_channel(channel); c != no_index)
             marks[c] = v;
       } else if (auto n = plan.find_node(name, next); n != no_index) {
-        mark_seen(state_, n, versions.empty(), [&](channel_index c, std::size_t guess) {
-          return find_version(versions, plan.channels[c].name, guess);
-        });
+        mark_seen(state_, n, versions.empty(),
+                  [&, guess = std::size_t{0}](channel_index c) mutable {
+                    return find_version(versions, plan.channels[c].name, guess++);
+                  });
       } else {
         state_.foreign_seen.emplace_back(name, versions);
       }
@@ -133,7 +134,7 @@ public:
             marks[c] = at;
       } else if (place.node != no_index) {
         mark_seen(state_, place.node, versions.empty(),
-                  [&, at = versions.begin()](channel_index c, std::size_t) mutable {
+                  [&, at = versions.begin()](channel_index c) mutable {
                     return seen_version(c, at, versions.end());
                   });
       }

@@ -112,17 +112,24 @@ std::optional<std::size_t> memory_chain::find(std::string_view id) const noexcep
   return at < checkpoints_.size() && checkpoints_[at].id() == id ? std::optional{at} : std::nullopt;
 }
 
+numbered_checkpoint memory_chain::numbers(const name_table& names, std::size_t at) const {
+  numbered_checkpoint out;
+  readable(read_checkpoint(checkpoints_[at].payload(), names.all().size(), out));
+  return out;
+}
+
 value memory_chain::metadata(const name_table& names, std::size_t at) const {
   const auto& kept = checkpoints_[at];
   if (!kept.metadata.is_null())
     return kept.metadata;
-  auto stored = readable(read_checkpoint(kept.payload(), names.all()));
-  return stored.metadata.empty() ? value{} : readable(read_metadata(stored.metadata));
+  numbered_checkpoint stored;
+  auto metadata = readable(read_checkpoint(kept.payload(), names.all().size(), stored));
+  return metadata.empty() ? value{} : readable(read_metadata(metadata));
 }
 
 checkpoint_summary memory_chain::summary(const name_table& names, std::size_t at) const {
-  auto stored = readable(read_checkpoint(checkpoints_[at].payload(), names.all()));
-  return {std::string{id(at)}, std::move(stored.parent_id), std::move(stored.checkpoint.ts),
+  auto stored = numbers(names, at);
+  return {std::string{id(at)}, std::move(stored.parent_id), std::move(stored.ts),
           metadata(names, at)};
 }
 
@@ -168,11 +175,10 @@ void memory_chain::read(const name_table& names, std::size_t at, numbered_tuple&
 
 bool memory_chain::stores(const name_table& names, std::size_t at,
                           const std::string& channel) const {
-  auto stored = readable(read_checkpoint(checkpoints_[at].payload(), names.all()));
-  const auto& versions = stored.checkpoint.channel_versions;
-  for (std::size_t i = 0; i < versions.size(); ++i)
-    if (versions[i].first == channel)
-      return find_value(versions[i].second, stored.channels[i]) != nullptr;
+  auto stored = numbers(names, at);
+  for (const auto& of : stored.versions)
+    if (names.all()[of.channel] == channel)
+      return find_value(of.at, of.channel) != nullptr;
   return false;
 }
 
@@ -241,10 +247,10 @@ void memory_chain::store_value(const version& at, std::uint32_t channel, const v
 
 std::size_t memory_chain::erase_unused_values(const name_table& names) {
   std::vector<std::pair<version, std::uint32_t>> used;
-  for (const auto& kept : checkpoints_) {
-    auto stored = readable(read_checkpoint(kept.payload(), names.all()));
-    for (std::size_t i = 0; i < stored.channels.size(); ++i)
-      used.emplace_back(stored.checkpoint.channel_versions[i].second, stored.channels[i]);
+  for (std::size_t i = 0; i < checkpoints_.size(); ++i) {
+    auto stored = numbers(names, i);
+    for (const auto& of : stored.versions)
+      used.emplace_back(of.at, of.channel);
   }
   std::ranges::sort(used);
   return erase_those(values_, [&used](const kept_value& v) {

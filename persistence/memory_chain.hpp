@@ -104,6 +104,7 @@ private:
     value val;
   };
 
+  numbered_checkpoint numbers(const name_table& names, std::size_t at) const;
   std::size_t value_place(const version& at, std::uint32_t channel) const noexcept;
   const value* find_value(const version& at, std::uint32_t channel) const noexcept;
   void store_value(const version& at, std::uint32_t channel, const value* val);

@@ -4,7 +4,6 @@
 #include "persistence/record/bytes.hpp"
 #include "persistence/record/keys.hpp"
 #include "persistence/record/record.hpp"
-#include "persistence/record/refill.hpp"
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/record/timestamp_text.hpp"
 
@@ -93,7 +92,7 @@ public:
     auto rest = in; // known to nobody else, so that it stays in registers
     auto count = rest.count();
     out.reserve(out.size() + count);
-    for (auto left = count; left != 0 && fits_; --left) {
+    for (auto left = count; left != 0 && fits_ && rest.ok(); --left) {
       auto channel = rest.varint(), number = rest.varint(), tag = rest.varint();
       fits_ = channel < names_ && tag < tags_.size();
       if (fits_)
@@ -130,11 +129,13 @@ private:
   bool fits_ = true;
 };
 
-void name_versions(std::span<const numbered_version> from, std::span<const std::string_view> names,
-                   named<version>& out) {
-  refill_named<version> versions{out, from.size()};
-  for (const auto& [channel, at] : from)
-    versions.add(names[channel]) = at;
+named<version> with_names(std::span<const numbered_version> versions,
+                          std::span<const std::string_view> names) {
+  named<version> out;
+  out.reserve(versions.size());
+  for (const auto& [channel, at] : versions)
+    out.emplace_back(names[channel], at);
+  return out;
 }
 
 } // namespace
@@ -189,47 +190,32 @@ result<std::string_view> read_checkpoint(std::string_view payload, std::size_t n
   return metadata;
 }
 
-result<void> read_checkpoint(std::string_view payload, std::span<const std::string_view> names,
-                             stored_checkpoint& out) {
+result<stored_checkpoint> read_checkpoint(std::string_view payload,
+                                          std::span<const std::string_view> names) {
   numbered_checkpoint stored;
   auto metadata = read_checkpoint(payload, names.size(), stored);
   if (!metadata)
     return metadata.error();
+  stored_checkpoint out;
   out.metadata = *metadata;
   out.parent_id = std::move(stored.parent_id);
   auto& cp = out.checkpoint;
   cp.v = stored.v;
   cp.ts = std::move(stored.ts);
-  name_versions({stored.versions.data(), stored.versions.size()}, names, cp.channel_versions);
-  out.channels.clear();
+  cp.channel_versions = with_names({stored.versions.data(), stored.versions.size()}, names);
   for (const auto& of : stored.versions)
     out.channels.push_back(of.channel);
-  {
-    refill_named<named<version>> seen{cp.versions_seen, stored.seen.size()};
-    std::span<const numbered_version> rest{stored.seen_versions.data(),
-                                           stored.seen_versions.size()};
-    for (const auto& [node, channels] : stored.seen) {
-      name_versions(rest.first(channels), names, seen.add(names[node]));
-      rest = rest.subspan(channels);
-    }
+  std::span<const numbered_version> rest{stored.seen_versions.data(), stored.seen_versions.size()};
+  cp.versions_seen.reserve(stored.seen.size());
+  for (const auto& [node, channels] : stored.seen) {
+    cp.versions_seen.emplace_back(names[node], with_names(rest.first(channels), names));
+    rest = rest.subspan(channels);
   }
-  if (!stored.updated) {
-    cp.updated_channels.reset();
-    return {};
+  if (stored.updated) {
+    cp.updated_channels.emplace().reserve(stored.updated->size());
+    for (auto channel : *stored.updated)
+      cp.updated_channels->emplace_back(names[channel]);
   }
-  if (!cp.updated_channels)
-    cp.updated_channels.emplace();
-  refill<std::string> updated{*cp.updated_channels, stored.updated->size()};
-  for (auto channel : *stored.updated)
-    set_name(updated.next(), names[channel]);
-  return {};
-}
-
-result<stored_checkpoint> read_checkpoint(std::string_view payload,
-                                          std::span<const std::string_view> names) {
-  stored_checkpoint out;
-  if (auto read = read_checkpoint(payload, names, out); !read)
-    return read.error();
   return out;
 }
 

@@ -68,14 +68,9 @@ result<std::string_view> read_checkpoint(std::string_view payload, std::size_t n
 void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::string_view metadata,
                        name_table& names, std::string& out);
 
-/// Errors: checkpoint_corrupt.
+/// The same with names. Errors: checkpoint_corrupt.
 result<stored_checkpoint> read_checkpoint(std::string_view payload,
                                           std::span<const std::string_view> names);
-
-/// The same in the place of another checkpoint, whose memory is used again. Its id and its values
-/// stay; after an error, so may other parts.
-result<void> read_checkpoint(std::string_view payload, std::span<const std::string_view> names,
-                             stored_checkpoint& out);
 
 /// A write of a task as in its record.
 /// Owns:   nothing.

@@ -141,6 +141,15 @@ BOOST_AUTO_TEST_CASE(a_thread_of_another_graph_is_read_as_far_as_the_graph_knows
     require_equal(all[i], t.show(false, checkpoint_name(t.made - static_cast<int>(i))));
 }
 
+BOOST_AUTO_TEST_CASE(a_read_refuses_an_id_that_no_saver_takes) {
+  parallel_thread t;
+  auto config = t.config;
+  config.checkpoint_id.assign(limits::checkpoint_id_bytes_max + 1, 'x');
+  auto read = read_snapshot(t.plan, *t.store, config, false);
+  BOOST_REQUIRE(!read);
+  BOOST_TEST((read.error().code() == errc::invalid_config));
+}
+
 BOOST_AUTO_TEST_CASE(writes_of_several_paths_come_by_path) {
   parallel_thread t;
   const std::string outside{names::null_task_id};
