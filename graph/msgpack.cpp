@@ -543,7 +543,8 @@ error read_error(std::string_view problem, std::string_view data) {
 } // namespace
 
 result<void> encode_msgpack(const value& v, std::string& out) {
-  auto problem = msgpack_writer{}.write_all(v, out);
+  msgpack_writer writer; // without {}, which would fill its buffer with zeros
+  auto problem = writer.write_all(v, out);
   if (problem.empty())
     return {};
   return error{errc::invalid_value, "write msgpack: " + std::string{problem} + ": a "
