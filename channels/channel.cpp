@@ -3,6 +3,8 @@
 
 #include "channels/kinds.hpp"
 
+#include <array>
+#include <cstddef>
 #include <string>
 
 namespace troupe {
@@ -16,7 +18,7 @@ constinit const channel_rule managed_rule{
              const value&) { return std::optional<channel_cell>{channel_cell{}}; },
 };
 
-const channel_rule& rule_of(channel_kind kind) {
+constexpr const channel_rule& find_rule(channel_kind kind) {
   switch (kind) {
     case channel_kind::last_value: return last_value_rule;
     case channel_kind::last_value_after_finish: return last_value_after_finish_rule;
@@ -36,10 +38,27 @@ const channel_rule& rule_of(channel_kind kind) {
   return managed_rule;
 }
 
+// A list, since a state is loaded and stored channel by channel.
+constexpr auto rules = [] {
+  std::array<const channel_rule*, static_cast<std::size_t>(channel_kind::is_last_step) + 1> all{};
+  for (std::size_t i = 0; i < all.size(); ++i)
+    all[i] = &find_rule(static_cast<channel_kind>(i));
+  return all;
+}();
+
+const channel_rule& rule_of(channel_kind kind) noexcept {
+  return *rules[static_cast<std::size_t>(kind)];
+}
+
+bool is_available(const channel_rule& rule, const channel_spec& spec, const channel_cell& cell) {
+  return rule.available ? rule.available(spec, cell) : cell.set;
+}
+
 } // namespace
 
 channel_cell initial_cell(const channel_spec& spec) {
-  return rule_of(spec.kind).initial(spec);
+  auto* initial = rule_of(spec.kind).initial;
+  return initial ? initial(spec) : channel_cell{};
 }
 
 result<bool> update_channel(const channel_spec& spec, std::string_view name, channel_cell& cell,
@@ -63,12 +82,12 @@ result<bool> finish_channel(const channel_spec& spec, std::string_view name, cha
 }
 
 bool channel_available(const channel_spec& spec, const channel_cell& cell) {
-  return rule_of(spec.kind).available(spec, cell);
+  return is_available(rule_of(spec.kind), spec, cell);
 }
 
 value read_channel(const channel_spec& spec, const channel_cell& cell) {
   const auto& rule = rule_of(spec.kind);
-  return rule.available(spec, cell) ? rule.read(cell) : value{};
+  return is_available(rule, spec, cell) ? rule.read(cell) : value{};
 }
 
 std::optional<value> store_channel(const channel_spec& spec, const channel_cell& cell) {
@@ -81,7 +100,10 @@ result<channel_cell> load_channel(const channel_spec& spec, std::string_view nam
     return initial_cell(spec);
   if (spec.definition)
     return load_defined(*spec.definition, name, *stored);
-  if (auto cell = rule_of(spec.kind).load(spec, *stored))
+  auto* load = rule_of(spec.kind).load;
+  if (!load)
+    return channel_cell{.content = *stored, .set = true};
+  if (auto cell = load(spec, *stored))
     return std::move(*cell);
   return error{errc::checkpoint_corrupt, "load a channel: the stored value does not fit its kind: `"
                                            + std::string{name} + "`"};

@@ -11,29 +11,27 @@
 
 namespace troupe {
 
-/// The functions of a kind; a kind names only those in which it differs from a plain cell.
+/// The functions of a kind; a kind names only those in which it differs from a plain cell. Some are
+/// null for a plain cell, which so costs no call.
 /// Shape:  as the functions of channels/channel.hpp.
 /// Source: langgraph/channels/base.py, BaseChannel.
 struct channel_rule {
   result<bool> (*update)(const channel_spec&, std::string_view name, channel_cell&,
                          std::span<const value> writes);
-  channel_cell (*initial)(const channel_spec&) = [](const channel_spec&) { return channel_cell{}; };
+  channel_cell (*initial)(const channel_spec&) = nullptr; // null: a cell that is not set
   bool (*consume)(const channel_spec&, channel_cell&) = [](const channel_spec&, channel_cell&) {
     return false;
   };
   bool (*finish)(const channel_spec&, channel_cell&) = [](const channel_spec&, channel_cell&) {
     return false;
   };
-  bool (*available)(const channel_spec&, const channel_cell&) =
-    [](const channel_spec&, const channel_cell& cell) { return cell.set; };
+  bool (*available)(const channel_spec&, const channel_cell&) = nullptr; // null: when it is set
   std::optional<value> (*store)(const channel_cell&) = [](const channel_cell& cell) {
     return cell.set ? std::optional<value>{cell.content} : std::nullopt;
   };
-  /// Called only with a value that was stored; nullopt when it is not of the kind's shape.
-  std::optional<channel_cell> (*load)(const channel_spec&, const value& stored) =
-    [](const channel_spec&, const value& stored) {
-      return std::optional<channel_cell>{channel_cell{.content = stored, .set = true}};
-    };
+  /// Called only with a value that was stored; nullopt when it is not of the kind's shape. Null: it
+  /// is the contents.
+  std::optional<channel_cell> (*load)(const channel_spec&, const value& stored) = nullptr;
   /// Called only when the channel is available.
   value (*read)(const channel_cell&) = [](const channel_cell& cell) { return cell.content; };
 };

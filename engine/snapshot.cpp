@@ -84,7 +84,10 @@ bool preview_finished(pending_step& step) {
 void show_task(pending_step& step, const graph_plan& plan, planned_task& task,
                const task_record* record, bool live, task_snapshot& out) {
   out.name = plan.nodes[task.node].name;
-  out.path = task.push ? value::list({names::push, task.index, false}) : step.pull_path(task.node);
+  if (task.push)
+    out.path = value::list({names::push, task.index, false});
+  else
+    out.path = step.pull_path(task.node);
   out.id = std::move(task.id);
   if (!record)
     return;
@@ -187,7 +190,9 @@ public:
     if (auto loaded = load_state(step.state, plan_, saved, places); !loaded)
       return loaded;
     read_stored(saved.tasks, places, step.stored);
-    out.config = {*query.thread_id, *query.checkpoint_ns, std::move(saved.id)};
+    out.config.thread_id = *query.thread_id;
+    out.config.checkpoint_ns = *query.checkpoint_ns;
+    out.config.checkpoint_id = std::move(saved.id);
     out.metadata = std::move(saved.metadata);
     out.created_at = std::move(saved.checkpoint.ts);
     out.parent_id = std::move(saved.checkpoint.parent_id);

@@ -154,8 +154,9 @@ value result_map(const graph_plan& plan, const task_write_list& writes,
 value result_payload(const graph_plan& plan, const task_write_list& writes,
                      const shown_channels& shown) {
   auto all = result_map(plan, writes, shown);
-  bool bare = (shown.bare || all.contains(names::returned)) && !all.empty();
-  return bare ? all.entries()[0].val : all;
+  if ((shown.bare || all.contains(names::returned)) && !all.empty())
+    return value(all.entries()[0].val);
+  return all;
 }
 
 value shown_task_metadata(const value& metadata, std::span<const std::string> tags) {

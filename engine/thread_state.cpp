@@ -245,13 +245,14 @@ void list_live(thread_state& state) {
 }
 
 // As reset_state, but nothing is live yet.
-void clear_state(thread_state& state, std::shared_ptr<const graph_plan> plan, std::uint64_t tag) {
-  state.plan = std::move(plan);
+void clear_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
+                 std::uint64_t tag) {
+  if (state.plan != plan) // mostly that of the run or checkpoint before
+    state.plan = plan;
   const auto& channels = state.plan->channels;
-  state.cells.clear();
-  state.cells.reserve(channels.size());
-  for (const auto& c : channels)
-    state.cells.push_back(initial_cell(c.spec));
+  state.cells.resize(channels.size());
+  for (std::size_t c = 0; c < channels.size(); ++c)
+    state.cells[c] = initial_cell(channels[c].spec);
   state.versions.assign(channels.size(), {});
   state.seen.resize(state.plan->nodes.size());
   for (auto& seen : state.seen) {
@@ -270,8 +271,9 @@ void clear_state(thread_state& state, std::shared_ptr<const graph_plan> plan, st
 
 } // namespace
 
-void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, std::uint64_t tag) {
-  clear_state(state, std::move(plan), tag);
+void reset_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
+                 std::uint64_t tag) {
+  clear_state(state, plan, tag);
   list_live(state);
 }
 
@@ -296,15 +298,15 @@ template <class Parts> static result<void> load(thread_state& state, Parts parts
   return {};
 }
 
-result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
+result<void> load_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
                         std::uint64_t tag, const checkpoint& from) {
-  clear_state(state, std::move(plan), tag);
+  clear_state(state, plan, tag);
   return load(state, named_parts{state, from});
 }
 
-result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
+result<void> load_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
                         const numbered_tuple& from, const name_places& places) {
-  clear_state(state, std::move(plan), 0);
+  clear_state(state, plan, 0);
   return load(state, numbered_parts{state, from, places});
 }
 

@@ -51,17 +51,18 @@ struct thread_state {
 };
 
 /// The state before the first checkpoint.
-void reset_state(thread_state& state, std::shared_ptr<const graph_plan> plan, std::uint64_t tag);
+void reset_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
+                 std::uint64_t tag);
 
 /// The state a checkpoint holds.
 /// Errors: checkpoint_corrupt.
-result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
+result<void> load_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
                         std::uint64_t tag, const checkpoint& from);
 
 /// The state of which a checkpoint with numbers for names can show the values and the next tasks:
 /// without what the graph does not know.
 /// Errors: checkpoint_corrupt.
-result<void> load_state(thread_state& state, std::shared_ptr<const graph_plan> plan,
+result<void> load_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
                         const numbered_tuple& from, const name_places& places);
 
 /// The state as a checkpoint, with the values of the channels in `moved`, which is emptied. The

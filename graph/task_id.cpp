@@ -18,11 +18,11 @@ namespace troupe {
 namespace {
 
 uuid_bytes big_endian(std::uint64_t high, std::uint64_t low) {
-  uuid_bytes out{};
-  for (std::size_t i = 0; i < 8; ++i) {
-    out[i] = static_cast<unsigned char>(high >> (56 - 8 * i));
-    out[8 + i] = static_cast<unsigned char>(low >> (56 - 8 * i));
-  }
+  high = __builtin_bswap64(high);
+  low = __builtin_bswap64(low);
+  uuid_bytes out;
+  std::memcpy(out.data(), &high, sizeof high);
+  std::memcpy(out.data() + sizeof high, &low, sizeof low);
   return out;
 }
 

@@ -58,24 +58,28 @@ std::array<char, 32> all_digits(std::span<const unsigned char, 16> bytes) noexce
 
 } // namespace
 
-static void put_uuid_digits(std::span<const unsigned char, 16> bytes, std::string& out) {
+// `out`: a text of the size of a UUID's.
+static void put_uuid(std::span<const unsigned char, 16> bytes, std::string& out) {
   auto digits = all_digits(bytes);
-  std::memcpy(out.data(), digits.data(), 8);
-  std::memcpy(out.data() + 9, digits.data() + 8, 4);
-  std::memcpy(out.data() + 14, digits.data() + 12, 4);
-  std::memcpy(out.data() + 19, digits.data() + 16, 4);
-  std::memcpy(out.data() + 24, digits.data() + 20, 12);
+  auto* to = out.data();
+  std::memcpy(to, digits.data(), 8);
+  std::memcpy(to + 9, digits.data() + 8, 4);
+  std::memcpy(to + 14, digits.data() + 12, 4);
+  std::memcpy(to + 19, digits.data() + 16, 4);
+  std::memcpy(to + 24, digits.data() + 20, 12);
+  to[8] = to[13] = to[18] = to[23] = '-';
 }
 
 std::string uuid_text(std::span<const unsigned char, 16> bytes) {
   std::string out(uuid_text_size, '-');
-  put_uuid_digits(bytes, out);
+  put_uuid(bytes, out);
   return out;
 }
 
 void uuid_text(std::span<const unsigned char, 16> bytes, std::string& out) {
-  out.assign(uuid_text_size, '-');
-  put_uuid_digits(bytes, out);
+  if (out.size() != uuid_text_size)
+    out.assign(uuid_text_size, '-');
+  put_uuid(bytes, out);
 }
 
 std::string hex_text(std::span<const unsigned char, 16> bytes) {

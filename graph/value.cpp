@@ -132,11 +132,18 @@ value value_access::map(std::span<value> keys_and_values, bool& duplicates) {
     return value(value::tag::map, nullptr, 0);
   auto count = keys_and_values.size() / 2;
   auto* node = detail::new_map_node(count);
-  for (std::size_t i = 0; i < count; ++i)
-    new (node->entries() + i)
-      map_entry{std::move(keys_and_values[2 * i]), std::move(keys_and_values[2 * i + 1])};
+  auto* entries = node->entries();
+  std::uint32_t rank = 0;
+  bool in_order = true;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto& val = keys_and_values[2 * i + 1];
+    rank = std::max(rank, value_access::rank(val));
+    new (entries + i) map_entry{std::move(keys_and_values[2 * i]), std::move(val)};
+    in_order = in_order && (i == 0 || text_less(entries[i - 1].key_value, entries[i].key_value));
+  }
+  node->rank = rank_above(rank);
   node->count = count;
-  duplicates = detail::settle_entries(*node);
+  duplicates = !in_order && detail::sort_entries(*node);
   return value(value::tag::map, node, node->count);
 }
 

@@ -55,7 +55,9 @@ struct extension_node : value_node {
       payload(std::move(p)) {}
 };
 
-std::uint32_t rank_above(std::uint32_t rank) noexcept;
+inline std::uint32_t rank_above(std::uint32_t rank) noexcept {
+  return rank == UINT32_MAX ? rank : rank + 1;
+}
 /// The rank of a node that points to these values.
 std::uint32_t rank_over(std::span<const value> children) noexcept;
 list_buffer* new_list_buffer(std::uint32_t rank, std::size_t capacity);

@@ -14,10 +14,6 @@ namespace troupe::detail {
 
 // ---- making ---------------------------------------------------------------------------------
 
-std::uint32_t rank_above(std::uint32_t rank) noexcept {
-  return rank == UINT32_MAX ? rank : rank + 1;
-}
-
 std::uint32_t rank_over(std::span<const value> children) noexcept {
   std::uint32_t highest = 0;
   for (const auto& child : children)

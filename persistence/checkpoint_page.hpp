@@ -70,10 +70,9 @@ private:
 
   // The slot of a number, or the free one that it would get.
   std::size_t place(std::uint32_t in_table) const noexcept {
-    auto last = slots_.size() - 1; // the size is a power of two
-    auto at = in_table & last;
+    auto at = in_table & last_;
     while (slots_[at].name != nothing && slots_[at].in_table != in_table)
-      at = (at + 1) & last;
+      at = (at + 1) & last_;
     return at;
   }
 
@@ -83,6 +82,7 @@ private:
     if (2 * texts_.size() > slots_.size()) {
       std::vector<slot> wider(2 * slots_.size());
       wider.swap(slots_);
+      last_ = slots_.size() - 1;
       for (const auto& known : wider)
         if (known.name != nothing)
           slots_[place(known.in_table)] = known;
@@ -93,7 +93,8 @@ private:
 
   std::uint64_t table_ = 0;
   std::vector<std::string> texts_;
-  std::vector<slot> slots_ = std::vector<slot>(32); // at most half of them are used
+  std::vector<slot> slots_ = std::vector<slot>(32); // a power of two; at most half are used
+  std::size_t last_ = slots_.size() - 1;
 };
 
 /// Memory that is filled again and again: the parts of new checkpoints take the place of old ones.

@@ -156,7 +156,10 @@ void memory_chain::read(const name_table& names, std::size_t at, numbered_tuple&
   const auto& texts = names.all();
   out.id = std::string{kept.id()}; // its reader took the memory of the last one
   auto metadata = readable(read_checkpoint(kept.payload(), texts.size(), out.checkpoint));
-  out.metadata = metadata.empty() ? kept.metadata : readable(read_metadata(metadata));
+  if (metadata.empty())
+    out.metadata = kept.metadata;
+  else
+    out.metadata = readable(read_metadata(metadata));
   auto& versions = out.checkpoint.versions;
   out.values.resize(versions.size());
   for (std::size_t i = 0; i < versions.size(); ++i) {

@@ -4,11 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <string_view>
 
 namespace troupe {
+
+static_assert(std::endian::native == std::endian::little, "the lowest byte of a number is first");
 
 /// Appends `n` in groups of seven bits, the lowest first; the top bit marks that more follow.
 inline void append_varint(std::string& out, std::uint64_t n) {
@@ -29,9 +33,8 @@ inline void append_signed(std::string& out, std::int64_t n) {
 
 /// Appends eight bytes, the lowest first.
 inline void append_fixed64(std::string& out, std::uint64_t n) {
-  std::array<char, 8> bytes;
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    bytes[i] = static_cast<char>(n >> (8 * i));
+  std::array<char, sizeof n> bytes;
+  std::memcpy(bytes.data(), &n, sizeof n);
   out.append(bytes.data(), bytes.size());
 }
 
@@ -40,6 +43,42 @@ inline void append_sized(std::string& out, std::string_view bytes) {
   append_varint(out, bytes.size());
   out.append(bytes);
 }
+
+namespace detail {
+
+struct long_number {
+  std::uint64_t n = 0;
+  std::size_t size = 0; // in bytes; 0: damaged, or cut off
+};
+
+// The number at the begin of `bytes`. It is not inlined, so that the usual, short ones are.
+[[gnu::noinline]] inline long_number long_varint(std::string_view bytes) noexcept {
+  constexpr std::uint64_t all_marks = 0x8080'8080'8080'8080;
+  std::uint64_t n = 0;
+  if (bytes.size() >= sizeof n) {
+    std::memcpy(&n, bytes.data(), sizeof n);
+    if (auto last = ~n & all_marks; last != 0) {
+      auto bits = static_cast<unsigned>(std::countr_zero(last)) + 1;
+      n &= ~all_marks >> (64 - bits); // then the groups of seven bits move together
+      n = (n & 0x007f'007f'007f'007f) | (n & 0x7f00'7f00'7f00'7f00) >> 1;
+      n = (n & 0x0000'3fff'0000'3fff) | (n & 0x3fff'0000'3fff'0000) >> 2;
+      return {(n & 0x0000'0000'0fff'ffff) | (n & 0x0fff'ffff'0000'0000) >> 4, bits / 8};
+    }
+    n = 0;
+  }
+  constexpr std::size_t size_max = 10; // of 64 bits
+  for (std::size_t i = 0; i < std::min(bytes.size(), size_max); ++i) {
+    auto b = static_cast<std::uint8_t>(bytes[i]);
+    if (i + 1 == size_max && b > 1)
+      return {};
+    n |= static_cast<std::uint64_t>(b & 0x7f) << (7 * i);
+    if (b < 0x80)
+      return {n, i + 1};
+  }
+  return {};
+}
+
+} // namespace detail
 
 /// Takes pieces off the front of bytes that may be damaged. After the first piece that does not
 /// fit, all further pieces are 0 or empty, and finished() stays false.
@@ -69,19 +108,11 @@ public:
       rest_.remove_prefix(2);
       return n;
     }
-    constexpr std::size_t size_max = 10; // of 64 bits
-    std::uint64_t n = 0;
-    for (std::size_t i = 0; i < std::min(rest_.size(), size_max); ++i) {
-      auto b = static_cast<std::uint8_t>(rest_[i]);
-      if (i + 1 == size_max && b > 1)
-        return fail();
-      n |= static_cast<std::uint64_t>(b & 0x7f) << (7 * i);
-      if (b < 0x80) {
-        rest_.remove_prefix(i + 1);
-        return n;
-      }
-    }
-    return fail();
+    auto [n, size] = detail::long_varint(rest_);
+    if (size == 0)
+      return fail();
+    rest_.remove_prefix(size);
+    return n;
   }
 
   std::int64_t signed_varint() noexcept {
@@ -90,12 +121,11 @@ public:
   }
 
   std::uint64_t fixed64() noexcept {
-    auto bytes = take(8);
+    auto bytes = take(sizeof(std::uint64_t));
     if (bytes.empty())
       return 0;
-    std::uint64_t n = 0;
-    for (std::size_t i = 0; i < 8; ++i) // known, so that it is one load
-      n |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(bytes[i])) << (8 * i);
+    std::uint64_t n;
+    std::memcpy(&n, bytes.data(), sizeof n);
     return n;
   }
 

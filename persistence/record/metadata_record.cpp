@@ -5,10 +5,11 @@
 #include "persistence/record/bytes.hpp"
 #include "persistence/record/record.hpp"
 
-#include <boost/container/small_vector.hpp>
-
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <span>
+#include <vector>
 
 namespace troupe {
 
@@ -71,29 +72,29 @@ result<value> read_metadata(std::string_view bytes) {
   std::size_t source = head & ~(empty_parents | more_follows);
   if (source >= sources.size())
     return bad();
-  boost::container::small_vector<value, 8> members; // key, value, key, value …
-  if ((head & more_follows) != 0) {
-    auto more = from_msgpack(in.rest());
-    if (!more || !more->is_map())
-      return bad();
-    for (const auto& e : more->entries()) {
-      members.push_back(e.key_value);
-      members.push_back(e.val);
-    }
-  } else if (!in.finished()) {
-    return bad();
-  }
-  auto add = [&members](const value& key, const value& of_key) {
-    members.push_back(key);
-    members.push_back(of_key);
-  };
   static const usual_parts usual;
-  if ((head & empty_parents) != 0)
-    add(usual.parents, usual.none);
-  add(usual.source, usual.names_of_sources[source]);
-  add(usual.step, step);
+  std::array<value, 6> of_all{usual.parents, usual.none,
+                              usual.source,  usual.names_of_sources[source],
+                              usual.step,    value(step)}; // key, value, key, value …
+  std::span<value> members{of_all};
+  if ((head & empty_parents) == 0)
+    members = members.subspan(2);
   bool duplicates = false;
-  return value_access::map({members.data(), members.size()}, duplicates);
+  if ((head & more_follows) == 0) {
+    if (!in.finished())
+      return bad();
+    return value_access::map(members, duplicates);
+  }
+  auto more = from_msgpack(in.rest());
+  if (!more || !more->is_map())
+    return bad();
+  std::vector<value> all;
+  for (const auto& e : more->entries()) {
+    all.push_back(e.key_value);
+    all.push_back(e.val);
+  }
+  std::ranges::move(members, std::back_inserter(all));
+  return value_access::map(all, duplicates);
 }
 
 } // namespace troupe

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <concepts>
 
 namespace troupe {
 
@@ -32,7 +33,7 @@ int digits(std::string_view text, std::size_t at, std::size_t size) {
   return n;
 }
 
-void put_digits(std::string& text, std::size_t at, std::size_t size, std::int64_t n) {
+void put_digits(std::string& text, std::size_t at, std::size_t size, std::integral auto n) {
   for (auto i = at + size; i-- > at; n /= 10)
     text[i] = static_cast<char>('0' + n % 10);
 }
@@ -102,7 +103,7 @@ static void put_time(std::int64_t micros, std::string& out) {
   if (!last.is_there() || last.seconds != seconds)
     note_second(text_of(seconds), seconds);
   last.view().copy(out.data(), point);
-  put_digits(out, point, 6, rest);
+  put_digits(out, point, 6, static_cast<std::uint32_t>(rest)); // divided faster
 }
 
 std::string timestamp_text(std::int64_t micros) {
