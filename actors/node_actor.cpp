@@ -98,7 +98,7 @@ caf::execution_unit* node_actor::home(const task_ptr& task) const {
 }
 
 void node_actor::start(task_ptr task) {
-  card_->running = true;
+  card_->running.store(true, std::memory_order_relaxed);
   current_ = task;
   if (task->for_home)
     return run_here(std::move(task));
@@ -268,7 +268,7 @@ void node_actor::again_after(nanoseconds delay) {
 }
 
 void node_actor::answer(task_ptr task) {
-  card_->running = false;
+  card_->running.store(false, std::memory_order_relaxed);
   current_.reset();
   if (taker_)
     return taker_(std::move(task));

@@ -146,7 +146,7 @@ void run_actor::begin(begin_run& order) {
                                         home = home_, run = runs_] {
       tell(self, *card, home, run_deadline{run});
     });
-  card_->running = true;
+  card_->running.store(true, std::memory_order_relaxed);
   lane_ = nullptr;
   if (const auto& to = shared_->saver;
       to && to->writer && shared_->config.durability == durability::async)
@@ -201,12 +201,12 @@ void run_actor::run_inline(detail::task_scope& task) {
   const auto& children = nodes_[task.index].all;
   auto* card = children.empty() ? nullptr : children[0].card.get();
   if (card)
-    card->running = true;
+    card->running.store(true, std::memory_order_relaxed);
   task.began = clock_;
   execute_body(task);
   clock_ = task.began + task.took;
   if (card)
-    card->running = false;
+    card->running.store(false, std::memory_order_relaxed);
   group_->times->add_here(task.index, task.took);
 }
 
@@ -411,7 +411,7 @@ void run_actor::call_back(const char* name, const std::function<void(lifecycle_c
 }
 
 void run_actor::ended(run_end how) {
-  card_->running = false;
+  card_->running.store(false, std::memory_order_relaxed);
   if (shared_->claim && !shared_->above)
     shared_->claim->run_ended();
   shared_.reset();

@@ -86,7 +86,7 @@ bool forgets(const graph_plan& plan, const shown_channels& shown) {
 void run_loop::begin(run_request&& request) {
   crash_point("run.begun");
   phase_.enter(run_phase::running);
-  shared_ = request.shared;
+  shared_ = std::move(request.shared);
   shown_ = std::move(request.shown);
   ns_ = split_namespace(shared_->ns);
   stored_ = request.stored;
@@ -380,7 +380,8 @@ result<void> run_loop::start_with(const value& input) {
   for (const auto& t : unfinished)
     tasks.push_back(
       {t.push ? applied_task::kind::push : applied_task::kind::pull, t.node, nullptr});
-  const task_write_list writes{{plan().start, input, {}}};
+  task_write_list writes;
+  writes.push_back({plan().start, input, {}});
   tasks.push_back({applied_task::kind::input, no_index, &writes});
   auto updated = apply_.all({tasks.data(), tasks.size()});
   if (!updated)

@@ -133,9 +133,9 @@ bool run_loop::launch_next() {
   if (!s->scope)
     s->scope = make_task(*s, static_cast<std::uint32_t>(s - step_.slots.begin()));
   notify_begin(*s);
-  auto task = s->scope;
-  if (!host_.run(task, step_.unfinished == 1))
+  if (!host_.run(s->scope, step_.unfinished == 1))
     return true;
+  auto task = std::move(s->scope); // it has run
   if (task->status == task_status::done)
     task_finished(std::move(task));
   else
@@ -179,7 +179,8 @@ void run_loop::keep_scope(task_ptr scope) {
 task_ptr run_loop::make_task(const step_slot& s, std::uint32_t place) {
   auto task = new_scope();
   const auto& node = *s.node;
-  task->run = shared_;
+  if (task->run != shared_) // else it was a task of this run before
+    task->run = shared_;
   task->node = s.node;
   task->index = s.plan.node;
   task->slot = place;

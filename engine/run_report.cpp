@@ -226,6 +226,8 @@ void run_loop::complete() {
   notify_end(outcome);
   drop_calls();
   step_.clear();
+  for (const auto& scope : spare_)
+    scope->run.reset();
   auto shared = std::move(shared_); // the run's things go before the owner hears of its end
   host_.ended(std::move(outcome));
 }

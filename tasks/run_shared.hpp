@@ -152,7 +152,8 @@ struct run_shared {
   value addressed;
 
   // -- changed by the coordinator between steps; a task that was given up may read them then
-  std::optional<bool> resuming; // passed to subgraphs; nullopt after the first step
+  /// Passed to subgraphs; nullopt after the first step.
+  std::atomic<std::optional<bool>> resuming{std::nullopt};
   struct step_facts {
     std::string checkpoint_id;
     std::optional<bool> resuming;
@@ -162,7 +163,9 @@ struct run_shared {
   void begin_step(std::int64_t step, const std::string& from_checkpoint);
   /// The id of the checkpoint that the open step starts from. Thread: any.
   std::string open_checkpoint();
-  void set_resuming(std::optional<bool> told);
+  void set_resuming(std::optional<bool> told) noexcept {
+    resuming.store(told, std::memory_order_relaxed);
+  }
   step_facts open_step();
 
   std::shared_ptr<replay_bound> replay; // set for a run that travels in time
@@ -172,7 +175,7 @@ struct run_shared {
   /// consumed once.
   std::optional<value> take_answer();
   void give_answer(value answer);
-  bool answer_waits();
+  bool answer_waits() const noexcept { return answer_waits_.load(std::memory_order_relaxed); }
   void forget_answer();
 
   /// The newest known checkpoint id of the thread, shared by this run and those around and within
@@ -202,10 +205,12 @@ private:
   const std::string& name_checkpoint();
 
   std::mutex mutex_;
-  std::string checkpoint_id_; // the open step starts from it; empty: not made yet
-  std::int64_t step_ = -1;    // the open step
+  std::atomic<std::int64_t> step_{-1};     // the open step
+  std::optional<std::int64_t> named_step_; // the step that starts from `checkpoint_id_`
+  std::string checkpoint_id_;
   std::optional<value> answer_;
-  std::string made_id_;                             // of a root; empty: not made
+  std::atomic<bool> answer_waits_{false}; // whether there is one, for a look without the lock
+  std::string made_id_;                   // of a root; empty: not made
   mutable std::atomic<std::uint64_t> newest_id_{0}; // used in a root only
 };
 

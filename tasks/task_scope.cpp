@@ -40,9 +40,8 @@ void task_scope::identify(std::string_view id, std::string ns) {
 }
 
 // Most tasks leave most members as they are, so looking comes before clearing. A new member needs a
-// line here.
+// line here. The run stays, since the next task is mostly one of it.
 void task_scope::renew() {
-  run.reset();
   node = nullptr;
   index = no_index;
   slot = sent_index = child = 0;
@@ -201,6 +200,7 @@ std::optional<error> run_shared::why_no_failure_counts() const {
 std::optional<value> run_shared::take_answer() {
   {
     std::lock_guard lock{mutex_};
+    answer_waits_.store(false, std::memory_order_relaxed);
     if (answer_)
       return std::exchange(answer_, std::nullopt);
   }
@@ -226,17 +226,26 @@ const std::string& run_shared::run_id() {
 void run_shared::give_answer(value answer) {
   std::lock_guard lock{mutex_};
   answer_ = std::move(answer);
+  answer_waits_.store(true, std::memory_order_relaxed);
 }
 
 void run_shared::begin_step(std::int64_t step, const std::string& from_checkpoint) {
+  if (from_checkpoint.empty()) // so without a saver a step begins without the lock
+    return step_.store(step, std::memory_order_relaxed);
   std::lock_guard lock{mutex_};
-  step_ = step;
+  step_.store(step, std::memory_order_relaxed);
+  named_step_ = step;
   checkpoint_id_ = from_checkpoint;
 }
 
 const std::string& run_shared::name_checkpoint() {
-  if (checkpoint_id_.empty() && graphs) {
-    checkpoint_id_ = graphs->next_checkpoint_id(step_ - 1, newest_id());
+  auto step = step_.load(std::memory_order_relaxed);
+  if (named_step_ == step)
+    return checkpoint_id_;
+  named_step_ = step;
+  checkpoint_id_.clear();
+  if (graphs) {
+    checkpoint_id_ = graphs->next_checkpoint_id(step - 1, newest_id());
     saw_id(checkpoint_id_);
   }
   return checkpoint_id_;
@@ -253,24 +262,17 @@ void run_shared::saw_id(std::uint64_t ticks) noexcept {
   while (known < ticks && !newest.compare_exchange_weak(known, ticks)) {}
 }
 
-void run_shared::set_resuming(std::optional<bool> told) {
-  std::lock_guard lock{mutex_};
-  resuming = told;
-}
-
 run_shared::step_facts run_shared::open_step() {
   std::lock_guard lock{mutex_};
-  return {name_checkpoint(), resuming};
+  return {name_checkpoint(), resuming.load(std::memory_order_relaxed)};
 }
 
 void run_shared::forget_answer() {
+  if (!answer_waits())
+    return;
   std::lock_guard lock{mutex_};
+  answer_waits_.store(false, std::memory_order_relaxed);
   answer_.reset();
-}
-
-bool run_shared::answer_waits() {
-  std::lock_guard lock{mutex_};
-  return answer_.has_value();
 }
 
 bool part_sink::streamed_before(const std::string& message_id) {

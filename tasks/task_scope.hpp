@@ -95,8 +95,8 @@ struct task_scope : std::enable_shared_from_this<task_scope> {
   void identify(std::string_view id, std::string ns);
   void set_checkpoint_ns(std::string checkpoint_ns) { checkpoint_ns_ = std::move(checkpoint_ns); }
 
-  /// Back to the state of a new scope, but for the memory of its lists. Only for the owner of the
-  /// last reference.
+  /// Back to the state of a new scope, but for the run and the memory of its lists. Only for the
+  /// owner of the last reference.
   void renew();
 
   // -- filled in by the body's run
