@@ -8,6 +8,7 @@
 #include "actors/tell.hpp"
 #include "coordinator/app_core.hpp"
 #include "coordinator/background_pruner.hpp"
+#include "coordinator/freed_memory.hpp"
 #include "persistence/prompt_saver.hpp"
 #include "persistence/record/timestamp_text.hpp"
 #include "persistence/writer_saver.hpp"
@@ -86,6 +87,7 @@ runtime_core::runtime_core(caf::actor_system* outside, const runtime_options& op
     workers_{options.workers},
     services_{options.blocking_threads},
     random_{std::random_device{}()} {
+  keep_freed_memory();
   logger_reference reference;
   if (!outside) {
     config_ = make_config(options);

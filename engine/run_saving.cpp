@@ -11,7 +11,9 @@ namespace troupe {
 value run_loop::make_metadata(std::string_view source) const {
   auto out = checkpoint_metadata(source, at_.step, shared_->parents, shared_->config);
   auto workers = source == "loop" ? step_.workers() : value{};
-  return workers.is_null() ? out : out.with("workers", std::move(workers));
+  if (workers.is_null())
+    return out;
+  return out.with("workers", std::move(workers));
 }
 
 void run_loop::keep_writes(const step_slot& s, const task_write_list& writes) {
@@ -240,7 +242,7 @@ bool run_loop::may_go_on() const noexcept {
 
 // The saver took a request: the run owns the thread.
 void run_loop::note_owner(std::uint64_t ticket) {
-  if (saving_.owns_with(ticket))
+  if (saving_.owns_with(ticket) && !shared_->claim->held) // looking costs less than setting
     shared_->claim->held = true;
 }
 

@@ -53,6 +53,7 @@ bool preview(thread_state& state, std::span<const applied_task> tasks) {
   if (tasks.empty())
     return true;
   auto changed = state;
+  list_live(changed);
   if (!apply_here(changed, tasks, false))
     return false;
   state = std::move(changed);
@@ -92,7 +93,10 @@ void show_task(pending_step& step, const graph_plan& plan, planned_task& task,
   if (!record)
     return;
   out.error = record->error;
-  out.interrupts = live ? record->waiting() : record->questions;
+  if (live)
+    out.interrupts = record->waiting();
+  else
+    out.interrupts = record->questions;
   if (record->finished())
     out.result = result_payload(plan, record->output, step.shown);
 }

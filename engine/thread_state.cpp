@@ -233,7 +233,8 @@ void take_moved(thread_state& state, named<value>& values, std::vector<std::stri
   moved.clear();
 }
 
-// Lists the available channels that react to silence.
+} // namespace
+
 void list_live(thread_state& state) {
   state.live.clear();
   state.is_live.assign(state.cells.size(), 0);
@@ -244,10 +245,13 @@ void list_live(thread_state& state) {
     }
 }
 
+namespace {
+
 // As reset_state, but nothing is live yet.
 void clear_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
                  std::uint64_t tag) {
-  if (state.plan != plan) // mostly that of the run or checkpoint before
+  bool other_plan = state.plan != plan; // mostly it is that of the run or checkpoint before
+  if (other_plan)
     state.plan = plan;
   const auto& channels = state.plan->channels;
   state.cells.resize(channels.size());
@@ -257,7 +261,10 @@ void clear_state(thread_state& state, const std::shared_ptr<const graph_plan>& p
   state.seen.resize(state.plan->nodes.size());
   for (auto& seen : state.seen) {
     seen.present = false;
-    seen.at.clear();
+    if (other_plan)
+      seen.at.clear();
+    else
+      std::ranges::fill(seen.at, version{});
   }
   state.input_seen = false;
   state.interrupt_seen.reset();
@@ -291,17 +298,18 @@ template <class Parts> static result<void> load(thread_state& state, Parts parts
       state.cells[c] = std::move(*cell);
       return {};
     });
-  if (!loaded)
-    return loaded;
-  list_live(state);
-  parts.load_seen();
-  return {};
+  if (loaded)
+    parts.load_seen();
+  return loaded;
 }
 
 result<void> load_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
                         std::uint64_t tag, const checkpoint& from) {
   clear_state(state, plan, tag);
-  return load(state, named_parts{state, from});
+  auto loaded = load(state, named_parts{state, from});
+  if (loaded)
+    list_live(state);
+  return loaded;
 }
 
 result<void> load_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,

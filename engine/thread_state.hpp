@@ -60,10 +60,14 @@ result<void> load_state(thread_state& state, const std::shared_ptr<const graph_p
                         std::uint64_t tag, const checkpoint& from);
 
 /// The state of which a checkpoint with numbers for names can show the values and the next tasks:
-/// without what the graph does not know.
+/// without what the graph does not know, and `live` is as it was. Call list_live() before writes
+/// are applied.
 /// Errors: checkpoint_corrupt.
 result<void> load_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
                         const numbered_tuple& from, const name_places& places);
+
+/// Lists the available channels that react to silence.
+void list_live(thread_state& state);
 
 /// The state as a checkpoint, with the values of the channels in `moved`, which is emptied. The
 /// names of these channels go to `new_versions`, sorted. `id` and `ts` are left to the caller.

@@ -115,6 +115,23 @@ public:
     return n;
   }
 
+  /// Three numbers. If they are below 128, or the second one below 16,384, they are read at once.
+  std::array<std::uint64_t, 3> three_varints() noexcept {
+    if (std::uint32_t word; rest_.size() >= sizeof word) {
+      std::memcpy(&word, rest_.data(), sizeof word);
+      if ((word & 0x80'8080) == 0) {
+        rest_.remove_prefix(3);
+        return {word & 0x7f, word >> 8 & 0x7f, word >> 16 & 0x7f};
+      }
+      if ((word & 0x8080'8080) == 0x8000) {
+        rest_.remove_prefix(4);
+        return {word & 0x7f, (word >> 8 & 0x7f) | (word >> 9 & 0x3f80), word >> 24};
+      }
+    }
+    auto first = varint(), second = varint(), third = varint();
+    return {first, second, third};
+  }
+
   std::int64_t signed_varint() noexcept {
     auto n = varint();
     return static_cast<std::int64_t>((n >> 1) ^ (~(n & 1) + 1));

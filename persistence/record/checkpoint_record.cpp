@@ -93,7 +93,7 @@ public:
     auto count = rest.count();
     out.reserve(out.size() + count);
     for (auto left = count; left != 0 && fits_ && rest.ok(); --left) {
-      auto channel = rest.varint(), number = rest.varint(), tag = rest.varint();
+      auto [channel, number, tag] = rest.three_varints();
       fits_ = channel < names_ && tag < tags_.size();
       if (fits_)
         out.push_back({static_cast<std::uint32_t>(channel), {.number = number, .tag = tags_[tag]}});
@@ -102,20 +102,21 @@ public:
     return count;
   }
 
-  std::string time() {
-    if (in.byte() == 0)
-      return std::string{in.sized()};
+  void time(std::string& into) {
+    if (in.byte() == 0) {
+      into = in.sized();
+      return;
+    }
     auto micros = in.signed_varint();
     fits_ = fits_ && micros >= timestamp_micros_min && micros <= timestamp_micros_max;
-    return fits_ ? timestamp_text(micros) : std::string{};
+    if (fits_)
+      timestamp_text(micros, into);
   }
 
-  std::string id() {
+  void id(std::string& into) {
     auto rest = in.rest();
-    auto id = take_id(rest);
-    fits_ = fits_ && id;
+    fits_ = take_id(rest, into) && fits_;
     in.take(in.rest().size() - rest.size());
-    return id ? std::move(*id) : std::string{};
   }
 
   bool fits() const { return fits_ && in.ok(); }
@@ -167,8 +168,8 @@ result<std::string_view> read_checkpoint(std::string_view payload, std::size_t n
                                          numbered_checkpoint& out) {
   checkpoint_reader from{payload, names};
   out.v = from.in.signed_varint();
-  out.ts = from.time();
-  out.parent_id = from.id();
+  from.time(out.ts);
+  from.id(out.parent_id);
   auto metadata = from.in.sized();
   from.tags();
   out.versions.clear();
