@@ -10,6 +10,7 @@
 #include <boost/test/data/monomorphic.hpp>
 #include <boost/test/data/test_case.hpp>
 
+#include <array>
 #include <random>
 #include <thread>
 
@@ -171,6 +172,42 @@ BOOST_AUTO_TEST_CASE(numbers_that_do_not_fit_are_refused) {
     BOOST_TEST(in.signed_varint() == n);
     BOOST_TEST(in.finished());
   }
+}
+
+// A long number is read otherwise where more bytes follow it.
+BOOST_AUTO_TEST_CASE(numbers_of_every_length_are_read_whatever_follows) {
+  for (const std::string after : {"", "12345678"})
+    for (int bits = 0; bits < 64; ++bits)
+      for (std::uint64_t n : {std::uint64_t{1} << bits, (std::uint64_t{1} << bits) - 1}) {
+        std::string bytes;
+        append_varint(bytes, n);
+        const auto whole = bytes + after;
+        byte_reader in{whole};
+        BOOST_TEST(in.varint() == n);
+        BOOST_TEST(in.rest() == after);
+        byte_reader cut{std::string_view{bytes}.substr(0, bytes.size() - 1)};
+        cut.varint();
+        BOOST_TEST(!cut.ok());
+      }
+}
+
+BOOST_AUTO_TEST_CASE(three_numbers_are_read_as_if_one_by_one) {
+  const std::uint64_t sizes[] = {0, 1, 127, 128, 16'383, 16'384, UINT64_MAX};
+  for (const std::string after : {"", "x", "12345678"})
+    for (auto first : sizes)
+      for (auto second : sizes)
+        for (auto third : sizes) {
+          std::string bytes;
+          for (auto n : {first, second, third})
+            append_varint(bytes, n);
+          const auto whole = bytes + after;
+          byte_reader in{whole};
+          BOOST_TEST((in.three_varints() == std::array{first, second, third}));
+          BOOST_TEST((in.ok() && in.rest() == after));
+          byte_reader cut{std::string_view{bytes}.substr(0, bytes.size() - 1)};
+          cut.three_varints();
+          BOOST_TEST(!cut.ok());
+        }
 }
 
 BOOST_AUTO_TEST_CASE(writes_merge_by_slot) {
