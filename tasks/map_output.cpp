@@ -2,6 +2,7 @@
 #include "tasks/map_output.hpp"
 #include "channels/message_forms.hpp"
 #include "channels/typed_write.hpp"
+#include "graph/channel_kinds.hpp"
 #include "tasks/execute_body.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -235,6 +236,13 @@ private:
                            [c](const auto& e) { return e.first == c; });
     if (it == task_.route_cells.end())
       return;
+    if (!reacts_to_silence(channel.spec)
+        && std::none_of(writes_.begin(), writes_.end(),
+                        [c](const auto& w) { return w.channel == c; })) {
+      if (channel_available(channel.spec, it->second)) // it is as it was
+        out.push_back({channel.name, read_channel(channel.spec, it->second)});
+      return;
+    }
     auto cell = it->second;
     boost::container::small_vector<value, 4> own;
     for (const auto& w : writes_)

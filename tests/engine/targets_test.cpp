@@ -161,6 +161,29 @@ BOOST_AUTO_TEST_CASE(a_graph_may_drop_what_leads_nowhere_as_the_reference_does) 
   BOOST_TEST(rt.load(decides(returned(log("a")), lenient)).try_invoke(going("reveiw")).has_value());
 }
 
+// A key that the node did not write is as it was, unless it is emptied by a step without a write.
+BOOST_AUTO_TEST_CASE(a_route_reads_the_state_as_its_node_leaves_it) {
+  value body_saw, route_saw;
+  state_graph<> g{{{"kept", last_value}, {"n", last_value}, {"note", ephemeral}}};
+  g.add_node("a", [](const state_view&) {
+    return state_update{{"kept", 1}, {"n", 1}, {"note", "x"}};
+  });
+  g.add_node("b", [&body_saw](const state_view& s) {
+    body_saw = s.to_value();
+    return state_update{{"n", 2}};
+  });
+  g.add_edge(START, "a");
+  g.add_edge("a", "b");
+  g.add_conditional_edges("b", [&route_saw](const state_view& s) {
+    route_saw = s.to_value();
+    return END;
+  });
+  runtime rt;
+  BOOST_REQUIRE(rt.load(g.compile()).try_invoke(value::map()));
+  BOOST_TEST(body_saw == value::map({{"kept", 1}, {"n", 1}, {"note", "x"}}));
+  BOOST_TEST(route_saw == value::map({{"kept", 1}, {"n", 2}}));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe
