@@ -10,6 +10,8 @@
 
 #include <sys/resource.h>
 
+#if defined(__GLIBC__) && !defined(TROUPE_SANITIZE) // whose allocator is another one
+
 namespace troupe {
 namespace {
 
@@ -31,7 +33,6 @@ void use_and_free(std::size_t bytes) {
 
 BOOST_AUTO_TEST_SUITE(coordinator_freed_memory)
 
-#if defined(__GLIBC__) && !defined(TROUPE_SANITIZE) // whose allocator is another one
 BOOST_AUTO_TEST_CASE(a_large_result_costs_page_faults_once) {
   runtime rt;
   constexpr auto bytes = kept_freed_bytes / 4;
@@ -42,8 +43,9 @@ BOOST_AUTO_TEST_CASE(a_large_result_costs_page_faults_once) {
   constexpr long pages = bytes / 4096;
   BOOST_TEST(page_faults() - before < pages / 4);
 }
-#endif
 
 BOOST_AUTO_TEST_SUITE_END()
 
 } // namespace troupe
+
+#endif
