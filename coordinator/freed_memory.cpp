@@ -1,3 +1,4 @@
+// freed_memory: glibc takes the size of the largest block that was freed as its threshold.
 #include "coordinator/freed_memory.hpp"
 
 #include <cstdlib>

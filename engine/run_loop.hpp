@@ -250,7 +250,7 @@ private:
 
   bool launching_ = false;          // launch_more() is on the stack
   std::vector<task_ptr> held_back_; // ran within launch_more() and are not done; see launch_next()
-  std::vector<task_ptr> spare_;     // scopes to use again
+  std::vector<task_ptr> spare_;     // scopes to use again; they keep the run while it is on
   static constexpr std::size_t spare_max = 16;
   static constexpr std::size_t planned_kept_max = 256; // memory of more is given back
 

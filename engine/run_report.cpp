@@ -226,9 +226,10 @@ void run_loop::complete() {
   notify_end(outcome);
   drop_calls();
   step_.clear();
+  // The run's things go before the owner hears of its end.
   for (const auto& scope : spare_)
     scope->run.reset();
-  auto shared = std::move(shared_); // the run's things go before the owner hears of its end
+  auto shared = std::move(shared_);
   host_.ended(std::move(outcome));
 }
 

@@ -233,20 +233,6 @@ void take_moved(thread_state& state, named<value>& values, std::vector<std::stri
   moved.clear();
 }
 
-} // namespace
-
-void list_live(thread_state& state) {
-  state.live.clear();
-  state.is_live.assign(state.cells.size(), 0);
-  for (auto c : state.plan->reacting)
-    if (available(state, c)) {
-      state.live.push_back(c);
-      state.is_live[c] = 1;
-    }
-}
-
-namespace {
-
 // As reset_state, but nothing is live yet.
 void clear_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
                  std::uint64_t tag) {
@@ -277,6 +263,16 @@ void clear_state(thread_state& state, const std::shared_ptr<const graph_plan>& p
 }
 
 } // namespace
+
+void list_live(thread_state& state) {
+  state.live.clear();
+  state.is_live.assign(state.cells.size(), 0);
+  for (auto c : state.plan->reacting)
+    if (available(state, c)) {
+      state.live.push_back(c);
+      state.is_live[c] = 1;
+    }
+}
 
 void reset_state(thread_state& state, const std::shared_ptr<const graph_plan>& plan,
                  std::uint64_t tag) {

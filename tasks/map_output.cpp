@@ -236,23 +236,22 @@ private:
                            [c](const auto& e) { return e.first == c; });
     if (it == task_.route_cells.end())
       return;
-    if (!reacts_to_silence(channel.spec)
-        && std::none_of(writes_.begin(), writes_.end(),
-                        [c](const auto& w) { return w.channel == c; })) {
-      if (channel_available(channel.spec, it->second)) // it is as it was
-        out.push_back({channel.name, read_channel(channel.spec, it->second)});
-      return;
-    }
-    auto cell = it->second;
     boost::container::small_vector<value, 4> own;
     for (const auto& w : writes_)
       if (w.channel == c)
         own.push_back(w.val);
-    if (auto changed = update_channel(channel.spec, channel.name, cell, {own.data(), own.size()});
-        !changed)
-      throw changed.error();
-    if (channel_available(channel.spec, cell))
-      out.push_back({channel.name, read_channel(channel.spec, cell)});
+    const auto* cell = &it->second;
+    channel_cell changed;
+    if (!own.empty() || reacts_to_silence(channel.spec)) { // else it is as it was
+      changed = *cell;
+      cell = &changed;
+      if (auto updated = update_channel(channel.spec, channel.name, changed,
+                                        {own.data(), own.size()});
+          !updated)
+        throw updated.error();
+    }
+    if (channel_available(channel.spec, *cell))
+      out.push_back({channel.name, read_channel(channel.spec, *cell)});
   }
 
   state_view route_view(const plan_route& route, const node_output& output) const {
