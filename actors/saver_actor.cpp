@@ -44,13 +44,9 @@ void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<h
     answer(std::move(*failed));
 }
 
-result<void> store_here(prompt_saver& to, const save_request& request, held_claim* claim) {
-  result<void> how;
-  if (auto failed = submit_claimed(claim, request, [&] { how = to.store(request); }))
-    how = std::move(*failed);
+void note_stored(held_claim* claim, const save_request& request, const result<void>& how) {
   if (claim)
     note_answer(*claim, how && puts_to_rest(request));
-  return how;
 }
 
 void tell_answer(const caf::actor& run, actor_card& card, caf::execution_unit* home,

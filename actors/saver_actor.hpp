@@ -4,7 +4,6 @@
 
 #include "actors/protocol.hpp"
 #include "actors/roster.hpp"
-#include "persistence/prompt_saver.hpp"
 #include "tasks/held_claim.hpp"
 
 #include <caf/event_based_actor.hpp>
@@ -60,8 +59,19 @@ std::optional<error> submit_claimed(const held_claim* claim, const save_request&
 void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<held_claim> claim,
                std::function<void(result<void>)> done);
 
-/// The same for a saver that stores within the call. Returns what `done` would be given.
-result<void> store_here(prompt_saver& to, const save_request& request, held_claim* claim);
+/// Notes how a request of this claim was answered, for a saver that stores within the call.
+void note_stored(held_claim* claim, const save_request& request, const result<void>& how);
+
+/// As hand_over(), for a saver that stores within the call of `store`. Returns what `done` would be
+/// given.
+template <class Fn>
+result<void> store_here(const save_request& request, held_claim* claim, Fn store) {
+  result<void> how;
+  if (auto failed = submit_claimed(claim, request, [&] { how = store(); }))
+    how = std::move(*failed);
+  note_stored(claim, request, how);
+  return how;
+}
 
 /// Tells a run, with a save_done, how the saver answered.
 void tell_answer(const caf::actor& run, actor_card& card, caf::execution_unit* home,

@@ -150,9 +150,7 @@ app_core::app_core(runtime_core& runtime, const compiled_graph& graph)
   context->plan = graph.plan();
   context->shared = &runtime.shared();
   context->times = std::make_shared<node_times>(graph.plan()->nodes.size());
-  context->next_checkpoint_id = [&runtime](std::int64_t step, std::uint64_t above) {
-    return runtime.next_checkpoint_id(step, above);
-  };
+  context->ids = &runtime;
   context_ = std::move(context);
   if (const auto& own = graph.plan()->options.checkpointer.saver()) {
     runtime.announce_to(*own);
@@ -254,12 +252,11 @@ result<void> app_core::load(run_request& request) {
     return kept.error();
   request.saved = std::move(*saved);
   request.addressed = !id.empty();
-  auto bound = runtime_.next_checkpoint_id(-2);
+  runtime_.next_checkpoint_id(-2, 0, claim.after_id);
   if (request.saved) { // another process may have made it, whose clock is ahead
-    bound = std::max(bound, request.saved->ref.checkpoint_id);
+    claim.after_id = std::max(claim.after_id, request.saved->ref.checkpoint_id);
     shared.saw_id(request.saved->ref.checkpoint_id);
   }
-  claim.after_id = std::move(bound);
   if (!id.empty() && request.saved) {
     auto newest = store.get_tuple({thread_id, "", ""});
     if (!newest)

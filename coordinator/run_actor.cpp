@@ -9,6 +9,7 @@
 #include "actors/tell.hpp"
 #include "coordinator/pending_run.hpp"
 #include "coordinator/runtime_core.hpp"
+#include "persistence/prompt_saver.hpp"
 #include "tasks/execute_body.hpp"
 
 #include <caf/actor_system.hpp>
@@ -299,13 +300,12 @@ void run_actor::channel_came_back(channel_updated& done) {
 
 // A request comes after those that are on their way, or the run would miss the failure of one.
 bool run_actor::save(save_request& request, save_ack when, std::uint64_t ticket) {
-  if (shared_->claim && !shared_->claim->save_begins()) { // the turn of the root run is over
-    answer_save(ticket, {errc::cancelled, "store a step: the run around it has ended"});
+  if (!save_begins(ticket))
     return false;
-  }
   auto& to = *shared_->saver;
-  if (to.prompt && saves_under_way_ == 0)
-    return save_here(request, ticket);
+  if (saves_at_once())
+    return stored_here(ticket, store_here(request, shared_->claim.get(),
+                                          [&] { return to.prompt->store(request); }));
   ++saves_under_way_;
   if (lane_) {
     auto has_checkpoint = request.put.has_value();
@@ -327,8 +327,25 @@ save_lane::answer run_actor::answer_to_run() {
   };
 }
 
-bool run_actor::save_here(save_request& request, std::uint64_t ticket) {
-  auto how = store_here(*shared_->saver->prompt, request, shared_->claim.get());
+bool run_actor::save_numbered(const save_request& request, numbered_put& put, numbered_names& names,
+                              std::uint64_t ticket) {
+  if (!save_begins(ticket))
+    return false;
+  return stored_here(ticket, store_here(request, shared_->claim.get(), [&] {
+                       return shared_->saver->prompt->store(request, put, names);
+                     }));
+}
+
+// Whether a request may leave; if not, its answer is on the way.
+bool run_actor::save_begins(std::uint64_t ticket) {
+  if (!shared_->claim || shared_->claim->save_begins())
+    return true;
+  answer_save(ticket, // the turn of the root run is over
+              {errc::cancelled, "store a step: the run around it has ended"});
+  return false;
+}
+
+bool run_actor::stored_here(std::uint64_t ticket, const result<void>& how) {
   if (!how)
     answer_save(ticket, how.error());
   return static_cast<bool>(how);
@@ -345,10 +362,8 @@ void run_actor::emit(stream_part part) {
     shared_->sink->emit(std::move(part));
 }
 
-std::string run_actor::next_checkpoint_id(std::int64_t step) {
-  auto id = group_->next_checkpoint_id(step, shared_->newest_id());
-  shared_->saw_id(id);
-  return id;
+void run_actor::next_checkpoint_id(std::int64_t step, std::string& into) {
+  shared_->saw_id(group_->ids->next_checkpoint_id(step, shared_->newest_id(), into));
 }
 
 void run_actor::timestamp(std::string& into) {

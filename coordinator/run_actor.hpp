@@ -28,7 +28,7 @@ struct group_context {
   std::shared_ptr<const graph_plan> plan;
   services* shared = nullptr;
   std::shared_ptr<node_times> times;
-  std::function<std::string(std::int64_t step, std::uint64_t above)> next_checkpoint_id;
+  nested_host* ids = nullptr; // makes those of checkpoints
 };
 
 class run_actor : public caf::event_based_actor, private loop_host {
@@ -63,10 +63,14 @@ private:
   bool turn_is_over() override;
   void change(std::uint64_t epoch, channel_change& change, const channel_cell& before) override;
   bool save(save_request& request, save_ack when, std::uint64_t ticket) override;
-  bool saves_at_once() const override { return shared_->saver->prompt != nullptr; }
+  bool saves_at_once() const override {
+    return shared_->saver->prompt != nullptr && saves_under_way_ == 0;
+  }
+  bool save_numbered(const save_request& request, numbered_put& put, numbered_names& names,
+                     std::uint64_t ticket) override;
   bool queues_saves() const override { return lane_ != nullptr; }
   void emit(stream_part part) override;
-  std::string next_checkpoint_id(std::int64_t step) override;
+  void next_checkpoint_id(std::int64_t step, std::string& into) override;
   void timestamp(std::string& into) override;
   std::chrono::nanoseconds now() override;
   void step_opened(std::uint64_t epoch) override;
@@ -91,7 +95,8 @@ private:
                      channel_cell cell);
   node_children& children_of(const detail::task_scope& task);
   void end_step_after(std::chrono::milliseconds delay, std::uint64_t epoch);
-  bool save_here(save_request& request, std::uint64_t ticket);
+  bool save_begins(std::uint64_t ticket);
+  bool stored_here(std::uint64_t ticket, const result<void>& how);
   void answer_save(std::uint64_t ticket, error why);
   save_lane::answer answer_to_run();
   node_child& idle_child(detail::task_scope& task);

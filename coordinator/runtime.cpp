@@ -36,7 +36,9 @@ result<saver*> saver_of(const app_core& app, const run_config& config) {
 update_tools tools_of(app_core& app) {
   auto& runtime = app.runtime();
   return {[&runtime](std::int64_t step, std::uint64_t above) {
-            return runtime.next_checkpoint_id(step, above);
+            std::string id;
+            runtime.next_checkpoint_id(step, above, id);
+            return id;
           },
           [] { return now_text(); }, [&runtime] { return runtime.random(); }, &runtime.owners()};
 }

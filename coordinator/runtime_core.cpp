@@ -164,11 +164,16 @@ void runtime_core::dismiss() {
   left_.notify_all();
 }
 
-std::string runtime_core::next_checkpoint_id(std::int64_t step, std::uint64_t above) {
+std::uint64_t runtime_core::next_checkpoint_id(std::int64_t step, std::uint64_t above,
+                                               std::string& into) {
   auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
     std::chrono::system_clock::now().time_since_epoch());
-  std::lock_guard lock{id_mutex_};
-  return ids_.next(static_cast<std::uint64_t>(now.count()), step, random_(), above);
+  std::unique_lock lock{id_mutex_};
+  auto ticks = ids_.next_ticks(static_cast<std::uint64_t>(now.count()), above);
+  auto bits = random_();
+  lock.unlock();
+  checkpoint_id(ticks, step, bits, into);
+  return ticks;
 }
 
 std::uint64_t runtime_core::random() {

@@ -60,9 +60,9 @@ public:
   nested_end run_here(nested_run run) override;
   void wait(latch& what) override;
 
-  /// A new checkpoint id, unique in this process. It sorts after the one before and after an id
-  /// with the ticks `above` (see id_ticks). Any thread.
-  std::string next_checkpoint_id(std::int64_t step, std::uint64_t above = 0) override;
+  /// The new id is unique in this process, and sorts after the one before, too. Any thread.
+  std::uint64_t next_checkpoint_id(std::int64_t step, std::uint64_t above,
+                                   std::string& into) override;
   std::uint64_t random();
 
   group_ptr spawn_group(const std::shared_ptr<const group_context>& context,

@@ -146,7 +146,7 @@ result<void> run_loop::load(const run_request& request) {
   } else {
     reset_state(state_, shared_->plan, request.tag);
     if (!names_late())
-      at_.checkpoint_id = host_.next_checkpoint_id(-2);
+      host_.next_checkpoint_id(-2, at_.checkpoint_id);
     at_.saved_id = shared_->config.checkpoint_id; // a checkpoint that was asked for and is missing
   }
   at_.stop = at_.step + steps_max(shared_->config) + 1;

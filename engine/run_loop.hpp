@@ -19,6 +19,7 @@
 #include "engine/run_step.hpp"
 #include "engine/saving_book.hpp"
 #include "engine/stream_payloads.hpp"
+#include "persistence/numbered_put.hpp"
 #include "tasks/task_scope.hpp"
 
 #include <deque>
@@ -66,13 +67,17 @@ public:
   /// within this call, as all before it were. Then `request` is as it was, and saved is not called.
   /// Else `request` is left with memory to use again: that of a stored one, if there is one.
   virtual bool save(save_request& request, save_ack when, std::uint64_t ticket) = 0;
-  /// Whether save() usually stores within the call.
+  /// Whether save() stores within the call now, so that save_numbered() may be called.
   virtual bool saves_at_once() const = 0;
+  /// As save(), for a checkpoint whose names are numbers: see prompt_saver::store.
+  virtual bool save_numbered(const save_request& request, numbered_put& put, numbered_names& names,
+                             std::uint64_t ticket) = 0;
   /// Whether the host takes a second checkpoint before the first is answered, and keeps it until
   /// then.
   virtual bool queues_saves() const = 0;
   virtual void emit(stream_part part) = 0;
-  virtual std::string next_checkpoint_id(std::int64_t step) = 0;
+  /// Puts a new id for the checkpoint of this step in the place of a text.
+  virtual void next_checkpoint_id(std::int64_t step, std::string& into) = 0;
   /// The time as checkpoints have it.
   virtual void timestamp(std::string& into) = 0;
   /// For joins with a time-out. Units: of a steady clock.
@@ -181,12 +186,14 @@ private:
   }
   void put_checkpoint(std::string_view source, const std::vector<channel_index>* updated);
   void put_moved();
-  void fill_put(checkpoint_put& out, const std::vector<channel_index>* updated);
+  /// Whether the checkpoint is in `numbers_` now, and `out` names nothing.
+  [[nodiscard]] bool fill_put(checkpoint_put& out, const std::vector<channel_index>* updated);
+  bool number_put(const std::vector<channel_index>* updated);
   bool drops_older(std::string_view source) const;
   void note_deltas();
   void put_stub(std::string id);
-  void submit(save_request&& request, save_ack when);
-  void submit_put(save_request&& request);
+  void submit(save_request&& request, save_ack when, bool numbered = false);
+  void submit_put(save_request&& request, bool numbered = false);
   void submit_joined();
   void save_failed(std::uint64_t ticket, const result<void>& how);
   void note_owner(std::uint64_t ticket);
@@ -247,6 +254,10 @@ private:
   step_apply apply_{state_, true};
   std::vector<planned_task> planned_; // of the next step, without what the step took
   saving_book saving_;
+  std::string spare_id_; // memory for the id of the next checkpoint
+  numbered_put numbers_; // of a checkpoint that leaves now
+  numbered_names names_; // of `numbered_`
+  std::shared_ptr<const graph_plan> numbered_;
 
   bool launching_ = false;          // launch_more() is on the stack
   std::vector<task_ptr> held_back_; // ran within launch_more() and are not done; see launch_next()

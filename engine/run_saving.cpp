@@ -8,6 +8,16 @@
 
 namespace troupe {
 
+// The request had the names of another checkpoint.
+static void forget_names(checkpoint_put& put) {
+  auto& cp = put.checkpoint;
+  cp.channel_values.clear();
+  cp.channel_versions.clear();
+  cp.versions_seen.clear();
+  cp.updated_channels.reset();
+  put.new_versions.clear();
+}
+
 value run_loop::make_metadata(std::string_view source) const {
   auto out = checkpoint_metadata(source, at_.step, shared_->parents, shared_->config);
   auto workers = source == "loop" ? step_.workers() : value{};
@@ -71,7 +81,8 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
     at_.checkpoint_id.clear();
     return shared_->begin_step(++at_.step, {});
   }
-  auto before = std::exchange(at_.checkpoint_id, host_.next_checkpoint_id(at_.step));
+  auto before = std::exchange(at_.checkpoint_id, std::move(spare_id_));
+  host_.next_checkpoint_id(at_.step, at_.checkpoint_id);
   if (shared_->config.durability != durability::exit)
     at_.parent_id =
       at_.saved_id; // else parts show the parent of what was loaded, as in the reference
@@ -90,15 +101,17 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
       if (sync)
         submit_joined();
       auto& request = saving_.blank_put();
-      request.ref = here(std::move(before));
+      request.ref.thread_id = shared_->config.thread_id;
+      request.ref.checkpoint_ns = shared_->ns;
+      spare_id_ = std::exchange(request.ref.checkpoint_id, std::move(before));
       request.writes = saving_.take_unsaved();
-      fill_put(*request.put, updated);
+      auto numbered = fill_put(*request.put, updated);
       request.put->drops_older = drops_older(source);
       at_.saved_id = at_.checkpoint_id;
       if (joins_next(source) || (!sync && saving_.queue_is_full()))
         saving_.hold_put(std::move(request));
       else
-        submit_put(std::move(request));
+        submit_put(std::move(request), numbered);
     }
   }
   ++at_.step;
@@ -116,15 +129,19 @@ void run_loop::put_moved() {
     return;
   auto& request = saving_.blank_put();
   request.ref = here(at_.checkpoint_id);
-  fill_put(*request.put, at_.updated ? &*at_.updated : nullptr);
+  auto numbered = fill_put(*request.put, at_.updated ? &*at_.updated : nullptr);
   at_.saved_id = at_.checkpoint_id;
-  submit_put(std::move(request));
+  submit_put(std::move(request), numbered);
 }
 
-void run_loop::fill_put(checkpoint_put& out, const std::vector<channel_index>* updated) {
+bool run_loop::fill_put(checkpoint_put& out, const std::vector<channel_index>* updated) {
   out.parent_id = at_.saved_id;
   auto snapshots = deltas_.settle(state_);
-  take_checkpoint(state_, updated, out.checkpoint, out.new_versions);
+  auto numbered = number_put(updated);
+  if (numbered)
+    forget_names(out);
+  else
+    take_checkpoint(state_, updated, out.checkpoint, out.new_versions);
   if (deltas_.active()) {
     store_snapshots(state_, snapshots, out.checkpoint);
     at_.metadata = deltas_.counted(at_.metadata);
@@ -132,6 +149,20 @@ void run_loop::fill_put(checkpoint_put& out, const std::vector<channel_index>* u
   out.checkpoint.id = at_.checkpoint_id;
   host_.timestamp(out.checkpoint.ts);
   out.metadata = at_.metadata;
+  return numbered;
+}
+
+// A saver that stores within the call takes numbers for names, unless the state has names that are
+// not the graph's.
+bool run_loop::number_put(const std::vector<channel_index>* updated) {
+  if (!host_.saves_at_once() || deltas_.active() || has_foreign(state_))
+    return false;
+  if (numbered_ != state_.plan) {
+    numbered_ = state_.plan;
+    use_names(*numbered_, names_);
+  }
+  take_checkpoint(state_, updated, numbers_);
+  return true;
 }
 
 // After a fork, tasks still look for what the tasks of the copied checkpoint ran.
@@ -163,7 +194,7 @@ void run_loop::put_stub(std::string id) {
   submit({here(std::move(id)), {}, std::move(stub)}, save_ack::accepted);
 }
 
-void run_loop::submit(save_request&& request, save_ack when) {
+void run_loop::submit(save_request&& request, save_ack when, bool numbered) {
   crash_point("run.saves");
   auto ticket = saving_.next_ticket();
   if (progress_.rests) {
@@ -173,8 +204,11 @@ void run_loop::submit(save_request&& request, save_ack when) {
   }
   if (request.claim)
     saving_.claims(ticket);
-  auto stored = host_.save(request, when, ticket);
+  auto stored = numbered ? host_.save_numbered(request, numbers_, names_, ticket)
+                         : host_.save(request, when, ticket);
   saving_.keep(request);
+  if (numbered)
+    numbers_.moved.clear(); // values that were not stored
   if (stored)
     acknowledge(ticket);
 }
@@ -189,9 +223,9 @@ void run_loop::submit_joined() {
 }
 
 // A checkpoint leaves for the saver.
-void run_loop::submit_put(save_request&& request) {
+void run_loop::submit_put(save_request&& request, bool numbered) {
   bool sync = shared_->config.durability == durability::sync;
-  submit(std::move(request), sync ? save_ack::durable : save_ack::accepted);
+  submit(std::move(request), sync ? save_ack::durable : save_ack::accepted, numbered);
   saving_.put_left();
 }
 
@@ -225,11 +259,12 @@ void run_loop::save_exit() {
         put_stub(std::move(*stub));
       request.ref = here(at_.saved_id);
     }
-    fill_put(request.put.emplace(), progress_.exit_updated ? &*progress_.exit_updated : nullptr);
+    auto numbered = fill_put(request.put.emplace(),
+                             progress_.exit_updated ? &*progress_.exit_updated : nullptr);
     const auto& source = at_.metadata["source"];
     request.put->drops_older = drops_older(source.is_string() ? source.as_string() : "");
     at_.saved_id = at_.checkpoint_id;
-    submit(std::move(request), save_ack::durable);
+    submit(std::move(request), save_ack::durable, numbered);
   }
   std::erase_if(saving_.unsaved, [](const task_writes& task) { return task.writes.empty(); });
   if (!saving_.unsaved.empty())

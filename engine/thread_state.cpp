@@ -5,6 +5,7 @@
 #include "graph/names.hpp"
 #include "graph/same_text.hpp"
 #include "graph/value_node.hpp"
+#include "persistence/numbered_put.hpp"
 #include "persistence/record/refill.hpp"
 
 #include <boost/container/small_vector.hpp>
@@ -220,17 +221,107 @@ void take_all_seen(const thread_state& state, named<named<version>>& out) {
   sort_by_name(out);
 }
 
+void sort_moved(thread_state& state) {
+  auto& moved = state.moved;
+  sort_channels(*state.plan, moved);
+  moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
+}
+
 void take_moved(thread_state& state, named<value>& values, std::vector<std::string>& new_versions) {
   auto& moved = state.moved;
   const auto& channels = state.plan->channels;
-  sort_channels(*state.plan, moved);
-  moved.erase(std::unique(moved.begin(), moved.end()), moved.end());
+  sort_moved(state);
   refill_names(*state.plan, moved, new_versions);
   refill_named<value> by_name{values, moved.size()};
   for (auto c : moved)
     if (auto stored = store_channel(channels[c].spec, state.cells[c]))
       by_name.add(channels[c].name) = std::move(*stored);
   moved.clear();
+}
+
+// ---- numbers: those of the channels, then of the nodes, then of the marks
+
+std::uint32_t number_of(const graph_plan& plan, std::string_view mark) {
+  auto first = static_cast<std::uint32_t>(plan.channels.size() + plan.nodes.size());
+  return mark == names::input ? first : first + 1;
+}
+
+void number_versions(std::span<const channel_index> channels, std::span<const version> versions,
+                     auto& out) {
+  for (auto c : channels)
+    if (versions[c].number != 0)
+      out.push_back({c, versions[c]});
+}
+
+// Both marks come before the node, or after all nodes, by name.
+class numbered_marks {
+public:
+  numbered_marks(const thread_state& state, checkpoint_numbers& out)
+    : state_{state},
+      out_{out},
+      input_{state.input_seen},
+      interrupt_{state.interrupt_seen.has_value()} {}
+
+  void add_before(std::string_view node) {
+    if (input_ && names::input < node)
+      add_input();
+    if (interrupt_ && names::interrupt < node)
+      add_interrupt();
+  }
+  void add_rest() {
+    if (input_)
+      add_input();
+    if (interrupt_)
+      add_interrupt();
+  }
+
+private:
+  void add_input() {
+    input_ = false;
+    out_.seen.push_back({number_of(*state_.plan, names::input), 0});
+  }
+  void add_interrupt() {
+    interrupt_ = false;
+    auto before = out_.seen_versions.size();
+    number_versions(state_.plan->channels_by_name(), *state_.interrupt_seen, out_.seen_versions);
+    out_.seen.push_back(
+      {number_of(*state_.plan, names::interrupt), out_.seen_versions.size() - before});
+  }
+
+  const thread_state& state_;
+  checkpoint_numbers& out_;
+  bool input_, interrupt_; // not added yet
+};
+
+void number_seen(const thread_state& state, checkpoint_numbers& out) {
+  const auto& plan = *state.plan;
+  out.seen.clear();
+  out.seen_versions.clear();
+  numbered_marks marks{state, out};
+  for (auto n : plan.nodes_by_name()) {
+    if (!state.seen[n].present)
+      continue;
+    const auto& node = plan.nodes[n];
+    const auto& seen = state.seen[n].at;
+    marks.add_before(node.name);
+    auto before = out.seen_versions.size();
+    for (std::size_t i = 0; i < seen.size(); ++i)
+      if (seen[i].number != 0)
+        out.seen_versions.push_back({node.triggers[i], seen[i]});
+    auto number = static_cast<std::uint32_t>(plan.channels.size() + n);
+    out.seen.push_back({number, out.seen_versions.size() - before});
+  }
+  marks.add_rest();
+}
+
+void number_moved(thread_state& state, std::vector<numbered_put::moved_channel>& out) {
+  sort_moved(state);
+  out.clear();
+  for (auto c : state.moved)
+    if (state.versions[c].number != 0)
+      out.push_back(
+        {c, state.versions[c], store_channel(state.plan->channels[c].spec, state.cells[c])});
+  state.moved.clear();
 }
 
 // As reset_state, but nothing is live yet.
@@ -340,6 +431,31 @@ void take_checkpoint(thread_state& state, const std::vector<channel_index>* upda
   boost::container::small_vector<channel_index, 16> sorted{updated->begin(), updated->end()};
   sort_channels(*state.plan, sorted);
   refill_names(*state.plan, {sorted.data(), sorted.size()}, *out.updated_channels);
+}
+
+void use_names(const graph_plan& plan, numbered_names& names) {
+  std::vector<std::string_view> texts;
+  texts.reserve(plan.channels.size() + plan.nodes.size() + 2);
+  for (const auto& channel : plan.channels)
+    texts.push_back(channel.name);
+  for (const auto& node : plan.nodes)
+    texts.push_back(node.name);
+  texts.push_back(names::input);
+  texts.push_back(names::interrupt);
+  names.use(std::move(texts));
+}
+
+void take_checkpoint(thread_state& state, const std::vector<channel_index>* updated,
+                     numbered_put& out) {
+  auto& numbers = out.checkpoint;
+  numbers.versions.clear();
+  number_versions(state.plan->channels_by_name(), state.versions, numbers.versions);
+  number_seen(state, numbers);
+  number_moved(state, out.moved);
+  if (!updated)
+    return numbers.updated.reset();
+  numbers.updated.emplace(updated->begin(), updated->end());
+  sort_channels(*state.plan, *numbers.updated);
 }
 
 value read_channels(const thread_state& state, std::span<const channel_index> keys) {

@@ -20,6 +20,8 @@
 namespace troupe {
 
 class name_places;     // engine/name_places.hpp
+class numbered_names;  // persistence/numbered_put.hpp
+struct numbered_put;   // persistence/numbered_put.hpp
 struct numbered_tuple; // persistence/checkpoint_page.hpp
 
 /// The versions that a node saw when it last ran: nothing yet, or the versions of its triggers.
@@ -77,6 +79,18 @@ checkpoint take_checkpoint(thread_state& state, const std::vector<channel_index>
 /// The same in the place of an older checkpoint, most of whose names are the same.
 void take_checkpoint(thread_state& state, const std::vector<channel_index>* updated,
                      checkpoint& out, std::vector<std::string>& new_versions);
+
+/// Whether the state has names that its graph does not know.
+inline bool has_foreign(const thread_state& state) noexcept {
+  return !state.foreign_versions.empty() || !state.foreign_seen.empty();
+}
+/// The names of a graph, for the numbers of take_checkpoint().
+/// Owns: nothing; the plan must outlive `names`.
+void use_names(const graph_plan& plan, numbered_names& names);
+/// As take_checkpoint() of a state without foreign names, with numbers for names, in the place of
+/// another checkpoint.
+void take_checkpoint(thread_state& state, const std::vector<channel_index>* updated,
+                     numbered_put& out);
 
 /// Marks a started task as seen: by its name, with nothing.
 void mark_called(thread_state& state, const std::string& name);

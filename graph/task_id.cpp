@@ -278,15 +278,25 @@ std::uint64_t id_ticks(std::string_view checkpoint_id) {
   return ticks <= id_ticks_max ? ticks : 0;
 }
 
-std::string checkpoint_id_clock::next(std::uint64_t now_ns, std::int64_t step, std::uint64_t random,
-                                      std::uint64_t above) {
+std::uint64_t checkpoint_id_clock::next_ticks(std::uint64_t now_ns, std::uint64_t above) noexcept {
   constexpr std::uint64_t ticks_1582_to_1970 = 0x01B2'1DD2'1381'4000;
   last_ = std::max(now_ns / 100 + ticks_1582_to_1970, last_ + 1);
-  auto ticks = std::max(last_, above + 1);
+  return std::max(last_, above + 1);
+}
+
+std::string checkpoint_id_clock::next(std::uint64_t now_ns, std::int64_t step, std::uint64_t random,
+                                      std::uint64_t above) {
+  std::string id;
+  checkpoint_id(next_ticks(now_ns, above), step, random, id);
+  return id;
+}
+
+void checkpoint_id(std::uint64_t ticks, std::int64_t step, std::uint64_t random,
+                   std::string& into) {
   auto sequence = static_cast<std::uint64_t>(step) & 0x3fff;
   auto high = with_version((ticks >> 12) << 16 | (ticks & 0xfff), 6);
   auto low = variant_bits | sequence << 48 | (random & 0xffff'ffff'ffff);
-  return uuid_text(big_endian(high, low));
+  uuid_text(big_endian(high, low), into);
 }
 
 } // namespace troupe

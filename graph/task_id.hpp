@@ -71,14 +71,22 @@ std::string interrupt_id(std::string_view task_ns, std::size_t answers);
 std::uint64_t id_ticks(std::string_view checkpoint_id);
 inline constexpr std::uint64_t id_ticks_max = (std::uint64_t{1} << 60) - (std::uint64_t{1} << 50);
 
-/// Makes checkpoint ids (uuid6): each sorts after the one before. Pure: time and randomness are
-/// arguments. One per process; guard it when threads share it.
+/// Puts the checkpoint id (uuid6) with this time in the place of a text.
+/// Units:  `ticks` as id_ticks(); `step` ≥ -2; `random` 48 bits are used.
+/// Source: langgraph/checkpoint/base/id.py.
+void checkpoint_id(std::uint64_t ticks, std::int64_t step, std::uint64_t random, std::string& into);
+
+/// The times in checkpoint ids: each is later than the one before. Pure: the time is an argument.
+/// One per process; guard it when threads share it.
 /// Source: langgraph/checkpoint/base/id.py.
 class checkpoint_id_clock {
 public:
-  /// Units:  `now_ns` nanoseconds since 1970 UTC; `step` ≥ -2; `random` 48 bits are used. `above`:
-  ///         id_ticks() of another process's id, whose clock may be ahead. The new id sorts after
-  ///         that id, too; later ids need not.
+  /// The time for a new id, as id_ticks().
+  /// Units:  `now_ns` nanoseconds since 1970 UTC. `above`: id_ticks() of another process's id,
+  /// whose
+  ///         clock may be ahead. The new id sorts after that id, too; later ids need not.
+  std::uint64_t next_ticks(std::uint64_t now_ns, std::uint64_t above) noexcept;
+  /// An id with that time.
   std::string next(std::uint64_t now_ns, std::int64_t step, std::uint64_t random,
                    std::uint64_t above = 0);
 

@@ -185,17 +185,16 @@ bool memory_chain::stores(const name_table& names, std::size_t at,
   return false;
 }
 
-void memory_chain::store_checkpoint(name_table& names, const checkpoint_put& put) {
+void memory_chain::store_checkpoint(const checkpoint_put& put, numbered_put& numbers) {
   const auto& cp = put.checkpoint;
-  for (const auto& channel : put.new_versions)
-    if (const auto* at = find_named(cp.channel_versions, channel))
-      store_value(*at, names.number(channel), find_named(cp.channel_values, channel));
+  for (auto& [channel, at, val] : numbers.moved)
+    store_value(at, channel, std::move(val));
   std::string metadata;
   auto encoded = are_few(put.metadata) && append_short_metadata(put.metadata, metadata);
   auto& record = empty_scratch();
   record.push_back(static_cast<char>(cp.id.size()));
   record.append(cp.id);
-  append_checkpoint(cp, put.parent_id, metadata, names, record);
+  append_checkpoint({cp.v, cp.ts, put.parent_id, metadata}, numbers.checkpoint, record);
   reserve_few(checkpoints_);
   kept_checkpoint kept{kept_bytes{record}, encoded ? value{} : put.metadata};
   auto at = before(cp.id);
@@ -233,16 +232,16 @@ const value* memory_chain::find_value(const version& at, std::uint32_t channel) 
   return found.at == at && found.channel == channel ? &found.val : nullptr;
 }
 
-// Null: the channel is empty.
-void memory_chain::store_value(const version& at, std::uint32_t channel, const value* val) {
+// Without a value the channel is empty.
+void memory_chain::store_value(const version& at, std::uint32_t channel, std::optional<value> val) {
   auto place = static_cast<std::ptrdiff_t>(value_place(at, channel));
   if (find_value(at, channel) == nullptr) {
     if (!val)
       return;
     reserve_few(values_); // before an iterator into it is made
-    values_.insert(values_.begin() + place, {at, channel, *val});
+    values_.insert(values_.begin() + place, {at, channel, std::move(*val)});
   } else if (val) {
-    values_[static_cast<std::size_t>(place)].val = *val;
+    values_[static_cast<std::size_t>(place)].val = std::move(*val);
   } else {
     values_.erase(values_.begin() + place);
   }

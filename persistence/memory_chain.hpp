@@ -9,6 +9,7 @@
 
 #include "persistence/checkpoint_page.hpp"
 #include "persistence/kept_bytes.hpp"
+#include "persistence/numbered_put.hpp"
 #include "persistence/record/name_table.hpp"
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/retention.hpp"
@@ -56,7 +57,9 @@ public:
   // ---- changes
 
   void store_writes(name_table& names, const std::string& checkpoint_id, const task_writes& task);
-  void store_checkpoint(name_table& names, const checkpoint_put& put);
+  /// `numbers`: what `put` says about channels and nodes, by numbers of the table. Its values are
+  /// moved from.
+  void store_checkpoint(const checkpoint_put& put, numbered_put& numbers);
   /// Removes checkpoints, and the writes of checkpoints, by id.
   void erase(const std::function<bool(std::string_view id)>& is_gone);
   /// Removes values that no checkpoint has. Returns their count.
@@ -107,7 +110,7 @@ private:
   numbered_checkpoint numbers(const name_table& names, std::size_t at) const;
   std::size_t value_place(const version& at, std::uint32_t channel) const noexcept;
   const value* find_value(const version& at, std::uint32_t channel) const noexcept;
-  void store_value(const version& at, std::uint32_t channel, const value* val);
+  void store_value(const version& at, std::uint32_t channel, std::optional<value> val);
   /// The first task whose record does not sort before `key`. The search begins at a guess; the
   /// end is a good one for a new task.
   std::size_t task_place(std::string_view key, std::size_t guess) const noexcept;

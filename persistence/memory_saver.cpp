@@ -248,6 +248,24 @@ public:
   }
 
   result<void> store(const save_request& request) override {
+    return store(request, needs_parent(request),
+                 [&] { return number_names(*request.put, names_); });
+  }
+
+  result<void> store(const save_request& request, numbered_put& put,
+                     numbered_names& names) override {
+    auto has_gaps = needs_parent(request, put.checkpoint.versions.size(), put.moved.size());
+    return store(request, has_gaps, [&]() -> numbered_put& {
+      names.use_table(table_);
+      put.translate(names, names_);
+      return put;
+    });
+  }
+
+private:
+  // `number` gives what the checkpoint says about channels and nodes, by numbers of the table.
+  template <class F>
+  result<void> store(const save_request& request, bool has_gaps, const F& number) {
     if (auto ok = check_request(request); !ok)
       return ok;
     std::scoped_lock lock{mutex_};
@@ -261,20 +279,21 @@ public:
     auto& chain = thread.at(request.ref.checkpoint_ns);
     if (takes_newest(request, owner) && chain.newest() != goes_on_from(request))
       return was_overtaken(request);
-    if (needs_parent(request) && !chain.find(request.put->parent_id))
+    if (has_gaps && !chain.find(request.put->parent_id))
       return parent_is_gone(request);
     if (request.claim)
       thread.owner = request.claim->owner;
     for (const auto& task : request.writes)
       chain.store_writes(names_, request.ref.checkpoint_id, task);
-    if (request.put)
-      chain.store_checkpoint(names_, *request.put);
-    if (request.put && request.put->drops_older)
+    if (!request.put)
+      return {};
+    auto&& numbers = number();
+    chain.store_checkpoint(*request.put, numbers);
+    if (request.put->drops_older)
       drop_older(names_, thread, request.ref.checkpoint_ns, request.put->checkpoint.id);
     return {};
   }
 
-private:
   checkpoint_tuple read(const std::string& thread_id, const std::string& ns,
                         const memory_chain& chain, std::size_t at) const {
     auto out = chain.read(names_, at);

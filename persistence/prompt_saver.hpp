@@ -3,6 +3,7 @@
 #pragma once
 
 #include "persistence/checkpoint_page.hpp"
+#include "persistence/numbered_put.hpp"
 
 #include <troupe/saver.hpp>
 
@@ -15,6 +16,11 @@ public:
   /// Blocks: on a short lock.
   /// Errors: as submit.
   virtual result<void> store(const save_request& request) = 0;
+
+  /// The same for a checkpoint of which `put` has what it says about channels and nodes, by the
+  /// numbers of `names`. `request.put` names none. Numbers and values of `put` are used up.
+  virtual result<void> store(const save_request& request, numbered_put& put,
+                             numbered_names& names) = 0;
 
   /// As list(query), which names a thread and a namespace, in the place of other checkpoints. The
   /// names in `into` stay when they are of the same table.

@@ -65,8 +65,11 @@ public:
   virtual std::function<void()> start(nested_run run, std::function<void(nested_end)> then) = 0;
   /// Runs on the calling thread, which nothing else needs; the task's `stop_inner` stops the run.
   virtual nested_end run_here(nested_run run) = 0;
-  /// A new id for the checkpoint of this step; it sorts after `above`, an id as id_ticks() has it.
-  virtual std::string next_checkpoint_id(std::int64_t step, std::uint64_t above) = 0;
+  /// Puts a new id for the checkpoint of this step in the place of a text. It sorts after `above`,
+  /// an id as id_ticks() has it.
+  /// Result: id_ticks() of the id.
+  virtual std::uint64_t next_checkpoint_id(std::int64_t step, std::uint64_t above,
+                                           std::string& into) = 0;
   /// Waits on a thread of the blocking lane, which gets another thread for that time.
   virtual void wait(latch& what) = 0;
 };

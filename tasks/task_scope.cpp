@@ -244,10 +244,8 @@ const std::string& run_shared::name_checkpoint() {
     return checkpoint_id_;
   named_step_ = step;
   checkpoint_id_.clear();
-  if (graphs) {
-    checkpoint_id_ = graphs->next_checkpoint_id(step - 1, newest_id());
-    saw_id(checkpoint_id_);
-  }
+  if (graphs)
+    saw_id(graphs->next_checkpoint_id(step - 1, newest_id(), checkpoint_id_));
   return checkpoint_id_;
 }
 

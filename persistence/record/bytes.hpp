@@ -26,6 +26,33 @@ inline void append_varint(std::string& out, std::uint64_t n) {
   out.append(bytes.data(), size);
 }
 
+/// Appends numbers below 2^32, and others, to a string that first gets room for all of them.
+class varint_writer {
+public:
+  static constexpr std::size_t room = 5;        // for a number below 2^32
+  static constexpr std::size_t large_room = 10; // for any number
+
+  /// Units:  `at_most` bytes are written.
+  varint_writer(std::string& out, std::size_t at_most) : out_{out} {
+    auto size = out.size();
+    out.resize(size + at_most);
+    at_ = out.data() + size;
+  }
+  varint_writer(const varint_writer&) = delete;
+  varint_writer& operator=(const varint_writer&) = delete;
+  ~varint_writer() { out_.resize(static_cast<std::size_t>(at_ - out_.data())); }
+
+  void put(std::uint64_t n) noexcept {
+    for (; n >= 0x80; n >>= 7)
+      *at_++ = static_cast<char>(n | 0x80);
+    *at_++ = static_cast<char>(n);
+  }
+
+private:
+  std::string& out_;
+  char* at_;
+};
+
 /// Appends a signed number as 0, -1, 1, -2 … → 0, 1, 2, 3 …
 inline void append_signed(std::string& out, std::int64_t n) {
   append_varint(out, (static_cast<std::uint64_t>(n) << 1) ^ static_cast<std::uint64_t>(n >> 63));

@@ -27,9 +27,9 @@ public:
     return last_;
   }
 
-  void collect(const named<version>& versions) {
-    for (const auto& [name, at] : versions)
-      position(at.tag);
+  void collect(std::span<const numbered_version> versions) {
+    for (const auto& of : versions)
+      position(of.at.tag);
   }
 
   void append_to(std::string& out) const {
@@ -43,13 +43,14 @@ private:
   std::size_t last_ = 0;
 };
 
-void append_versions(const named<version>& versions, tag_list& tags, name_table& names,
-                     std::string& out) {
-  append_varint(out, versions.size());
-  for (const auto& [name, at] : versions) {
-    append_varint(out, names.number(name));
-    append_varint(out, at.number);
-    append_varint(out, tags.position(at.tag));
+constexpr auto version_room = 2 * varint_writer::room + varint_writer::large_room;
+
+void put_versions(std::span<const numbered_version> versions, tag_list& tags, varint_writer& out) {
+  out.put(versions.size());
+  for (const auto& [channel, at] : versions) {
+    out.put(channel);
+    out.put(at.number);
+    out.put(tags.position(at.tag));
   }
 }
 
@@ -88,7 +89,7 @@ public:
   }
 
   /// Appends versions to `out`. Result: their number.
-  std::size_t versions(numbered_checkpoint::few<numbered_version>& out) {
+  std::size_t versions(checkpoint_numbers::few<numbered_version>& out) {
     auto rest = in; // known to nobody else, so that it stays in registers
     auto count = rest.count();
     out.reserve(out.size() + count);
@@ -141,27 +142,61 @@ named<version> with_names(std::span<const numbered_version> versions,
 
 } // namespace
 
+void number_names(const checkpoint& cp, name_table& names, checkpoint_numbers& out) {
+  out.versions.clear();
+  out.versions.reserve(cp.channel_versions.size());
+  for (const auto& [channel, at] : cp.channel_versions)
+    out.versions.push_back({names.number(channel), at});
+  out.seen.clear();
+  out.seen_versions.clear();
+  for (const auto& [node, seen] : cp.versions_seen) {
+    out.seen.push_back({names.number(node), seen.size()});
+    for (const auto& [channel, at] : seen)
+      out.seen_versions.push_back({names.number(channel), at});
+  }
+  out.updated.reset();
+  if (!cp.updated_channels)
+    return;
+  out.updated.emplace();
+  for (const auto& channel : *cp.updated_channels)
+    out.updated->push_back(names.number(channel));
+}
+
+void append_checkpoint(const checkpoint_head& head, const checkpoint_numbers& numbers,
+                       std::string& out) {
+  append_signed(out, head.v);
+  append_time(head.ts, out);
+  append_id(out, head.parent_id);
+  append_sized(out, head.metadata);
+  std::span<const numbered_version> versions{numbers.versions.data(), numbers.versions.size()};
+  std::span<const numbered_version> seen{numbers.seen_versions.data(),
+                                         numbers.seen_versions.size()};
+  tag_list tags;
+  tags.collect(versions);
+  tags.collect(seen);
+  tags.append_to(out);
+  auto updated = numbers.updated ? numbers.updated->size() + 1 : 0;
+  constexpr auto room = varint_writer::room;
+  varint_writer to{out, version_room * (versions.size() + seen.size())
+                          + room * (3 + 2 * numbers.seen.size() + updated)};
+  put_versions(versions, tags, to);
+  to.put(numbers.seen.size());
+  for (const auto& [node, channels] : numbers.seen) {
+    to.put(node);
+    put_versions(seen.first(channels), tags, to);
+    seen = seen.subspan(channels);
+  }
+  to.put(updated);
+  if (numbers.updated)
+    for (auto channel : *numbers.updated)
+      to.put(channel);
+}
+
 void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::string_view metadata,
                        name_table& names, std::string& out) {
-  append_signed(out, cp.v);
-  append_time(cp.ts, out);
-  append_id(out, parent_id);
-  append_sized(out, metadata);
-  tag_list tags;
-  tags.collect(cp.channel_versions);
-  for (const auto& [node, seen] : cp.versions_seen)
-    tags.collect(seen);
-  tags.append_to(out);
-  append_versions(cp.channel_versions, tags, names, out);
-  append_varint(out, cp.versions_seen.size());
-  for (const auto& [node, seen] : cp.versions_seen) {
-    append_varint(out, names.number(node));
-    append_versions(seen, tags, names, out);
-  }
-  append_varint(out, cp.updated_channels ? cp.updated_channels->size() + 1 : 0);
-  if (cp.updated_channels)
-    for (const auto& channel : *cp.updated_channels)
-      append_varint(out, names.number(channel));
+  checkpoint_numbers numbers;
+  number_names(cp, names, numbers);
+  append_checkpoint({cp.v, cp.ts, parent_id, metadata}, numbers, out);
 }
 
 result<std::string_view> read_checkpoint(std::string_view payload, std::size_t names,

@@ -42,19 +42,23 @@ struct numbered_node {
   std::size_t channels = 0;
 };
 
-/// A checkpoint as in its record: names are numbers of a name_table.
+/// What a checkpoint says about channels and nodes, with numbers for names.
 /// Order:  as in the checkpoint. `seen_versions` has those of each node of `seen`, one node after
 ///         the other.
-struct numbered_checkpoint {
+struct checkpoint_numbers {
   template <class T> using few = boost::container::small_vector<T, 8>;
 
-  std::int64_t v = 4;
-  std::string ts;
-  std::string parent_id;
   few<numbered_version> versions;
   few<numbered_node> seen;
   few<numbered_version> seen_versions;
   std::optional<small_numbers> updated;
+};
+
+/// A checkpoint as in its record: names are numbers of a name_table.
+struct numbered_checkpoint : checkpoint_numbers {
+  std::int64_t v = 4;
+  std::string ts;
+  std::string parent_id;
 };
 
 /// Reads a payload whose names have numbers below `names`, in the place of another checkpoint.
@@ -64,7 +68,23 @@ struct numbered_checkpoint {
 result<std::string_view> read_checkpoint(std::string_view payload, std::size_t names,
                                          numbered_checkpoint& out);
 
-/// Appends the payload of a checkpoint's record to `out`; names get numbers from `names`.
+/// The other parts of a checkpoint's record.
+/// Owns:   nothing.
+struct checkpoint_head {
+  std::int64_t v = 4;
+  std::string_view ts;
+  std::string_view parent_id;
+  std::string_view metadata; // encoded
+};
+
+/// Puts the checkpoint in the place of `out`; names get numbers from `names`.
+void number_names(const checkpoint& cp, name_table& names, checkpoint_numbers& out);
+
+/// Appends the payload of a checkpoint's record to `out`. The numbers are those of the table that
+/// read_checkpoint() will be given.
+void append_checkpoint(const checkpoint_head& head, const checkpoint_numbers& numbers,
+                       std::string& out);
+/// The same of a checkpoint; names get numbers from `names`.
 void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::string_view metadata,
                        name_table& names, std::string& out);
 

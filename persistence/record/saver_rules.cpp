@@ -8,16 +8,20 @@ namespace troupe {
 
 namespace {
 
-result<void> check_length(std::string_view id, std::size_t min, std::size_t max,
-                          std::string_view name) {
-  if (id.size() < min)
-    return troupe::error{errc::invalid_config,
-                         "address a checkpoint: " + std::string{name} + " is empty"};
-  if (id.size() > max)
-    return troupe::error{errc::invalid_config, "address a checkpoint: " + std::string{name}
-                                                 + " is too long: " + std::to_string(id.size())
-                                                 + " bytes, at most " + std::to_string(max)};
-  return {};
+[[gnu::cold]] error wrong_length(std::size_t size, std::size_t max, std::string_view name) {
+  auto id = "address a checkpoint: " + std::string{name};
+  if (size <= max)
+    return {errc::invalid_config, id + " is empty"};
+  return {errc::invalid_config,
+          id + " is too long: " + std::to_string(size) + " bytes, at most " + std::to_string(max)};
+}
+
+// Inlined, since a request has many ids, and nearly all fit.
+[[gnu::always_inline]] inline result<void> check_length(std::string_view id, std::size_t min,
+                                                        std::size_t max, std::string_view name) {
+  if (id.size() >= min && id.size() <= max)
+    return {};
+  return wrong_length(id.size(), max, name);
 }
 
 result<void> check_checkpoint_id(std::string_view id, std::size_t min, std::string_view name) {
@@ -159,9 +163,14 @@ result<void> check_rewind(const std::string& thread_id, const rewind_point& to,
                  + "`: another run has taken it over, or it was deleted: its present state stays"};
 }
 
+bool needs_parent(const save_request& request, std::size_t channels, std::size_t moved) noexcept {
+  return request.claim && request.put && !request.put->parent_id.empty() && moved < channels;
+}
+
 bool needs_parent(const save_request& request) noexcept {
-  return request.claim && request.put && !request.put->parent_id.empty()
-         && request.put->new_versions.size() < request.put->checkpoint.channel_versions.size();
+  return request.put
+         && needs_parent(request, request.put->checkpoint.channel_versions.size(),
+                         request.put->new_versions.size());
 }
 
 error parent_is_gone(const save_request& request) {

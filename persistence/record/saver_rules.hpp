@@ -81,6 +81,8 @@ result<void> check_rewind(const std::string& thread_id, const rewind_point& to,
 
 /// Whether a run's request holds a checkpoint some of whose values are stored with its parent only.
 bool needs_parent(const save_request& request) noexcept;
+/// The same for a checkpoint with so many channels, of which so many moved.
+bool needs_parent(const save_request& request, std::size_t channels, std::size_t moved) noexcept;
 
 /// The error of a request with a claim whose checkpoint continues from a removed one. The values
 /// that it did not change are not stored any more. A conflict.

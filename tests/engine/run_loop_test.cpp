@@ -1,6 +1,7 @@
 // The run loop alone, with a host that does nothing by itself: the test decides what ends when.
 #include "engine/run_loop.hpp"
 #include "tasks/execute_body.hpp"
+#include "tests/fixtures/given_names.hpp"
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
@@ -33,6 +34,7 @@ struct hand_host : loop_host {
   std::vector<save_request> stored; // all of them
   bool stores_at_once = false;
   bool has_queue = false;
+  std::uint64_t tables = 0; // each of these requests has a table of its own
   std::vector<std::uint64_t> epochs;
   std::optional<result<run_result>> how;
   std::shared_ptr<recorder> sink = std::make_shared<recorder>();
@@ -70,12 +72,20 @@ struct hand_host : loop_host {
     return stores_at_once;
   }
   bool saves_at_once() const override { return stores_at_once; }
+  bool save_numbered(const save_request& request, numbered_put& put, numbered_names& names,
+                     std::uint64_t) override {
+    name_table table;
+    put.translate(names, table);
+    names.use_table(++tables);
+    test::give_names(put, table, *stored.emplace_back(request).put);
+    return stores_at_once;
+  }
   bool queues_saves() const override { return has_queue; }
   void emit(stream_part part) override { sink->emit(std::move(part)); }
-  std::string next_checkpoint_id(std::int64_t) override {
+  void next_checkpoint_id(std::int64_t, std::string& into) override {
     char text[40];
     std::snprintf(text, sizeof text, "00000000-0000-6000-8000-%012d", ++ids);
-    return text;
+    into = text;
   }
   void timestamp(std::string& into) override { into = "2026-01-01T00:00:00.000000+00:00"; }
   std::chrono::nanoseconds now() override { return clock; }
@@ -231,6 +241,17 @@ BOOST_AUTO_TEST_CASE(a_saver_that_stores_within_the_call_gets_the_same_requests)
       for (std::size_t i = 0; i < parts.size(); ++i)
         BOOST_TEST(parts[i].data == by_message.sink->parts[i].data);
     }
+}
+
+BOOST_AUTO_TEST_CASE(names_are_numbers_only_for_a_saver_that_stores_within_the_call) {
+  for (bool at_once : {false, true}) {
+    hand_host host;
+    host.stores_at_once = at_once;
+    host.begin(three_nodes([](const auto&) {}), true, durability::sync);
+    host.run_to_the_end();
+    BOOST_TEST(host.how->has_value());
+    BOOST_TEST((host.tables > 0) == at_once);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(with_sync_a_run_that_fails_at_once_has_saved_its_input) {
