@@ -263,7 +263,7 @@ public:
   }
 
 private:
-  // `number` gives what the checkpoint says about channels and nodes, by numbers of the table.
+  // `number` gives the channels and nodes of the checkpoint, by numbers of the table.
   template <class F>
   result<void> store(const save_request& request, bool has_gaps, const F& number) {
     if (auto ok = check_request(request); !ok)

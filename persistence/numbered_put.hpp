@@ -44,7 +44,7 @@ private:
   std::uint64_t table_ = 0; // of no saver
 };
 
-/// What a checkpoint_put says about channels and nodes.
+/// The channels and nodes of a checkpoint_put.
 struct numbered_put {
   /// A channel whose version moved, as in checkpoint_put::new_versions.
   struct moved_channel {

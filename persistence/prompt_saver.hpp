@@ -17,8 +17,8 @@ public:
   /// Errors: as submit.
   virtual result<void> store(const save_request& request) = 0;
 
-  /// The same for a checkpoint of which `put` has what it says about channels and nodes, by the
-  /// numbers of `names`. `request.put` names none. Numbers and values of `put` are used up.
+  /// The same for a checkpoint whose channels and nodes are in `put`, by the numbers of `names`.
+  /// `request.put` names none. Numbers and values of `put` are used up.
   virtual result<void> store(const save_request& request, numbered_put& put,
                              numbered_names& names) = 0;
 

@@ -42,7 +42,7 @@ struct numbered_node {
   std::size_t channels = 0;
 };
 
-/// What a checkpoint says about channels and nodes, with numbers for names.
+/// The channels and nodes of a checkpoint, with numbers for names.
 /// Order:  as in the checkpoint. `seen_versions` has those of each node of `seen`, one node after
 ///         the other.
 struct checkpoint_numbers {
