@@ -57,7 +57,8 @@ public:
   // ---- changes
 
   void store_writes(name_table& names, const std::string& checkpoint_id, const task_writes& task);
-  /// `numbers`: the channels and nodes of `put`, by numbers of the table. Its values are moved from.
+  /// `numbers`: the channels and nodes of `put`, by numbers of the table. Its values are moved
+  /// from.
   void store_checkpoint(const checkpoint_put& put, numbered_put& numbers);
   /// Removes checkpoints, and the writes of checkpoints, by id.
   void erase(const std::function<bool(std::string_view id)>& is_gone);
