@@ -2,14 +2,21 @@
 
 #include "bench/harness.hpp"
 
+#include <troupe/limits.hpp>
+#include <troupe/value.hpp>
+
+#include <boost/circular_buffer.hpp>
+
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -113,6 +120,61 @@ figure wake_thread(const sampler& sample) {
   return result;
 }
 
+/// A list from one thread to another. Of the items, the newest are kept for later readers.
+class shared_list {
+public:
+  void add(value item) {
+    std::unique_lock lock{mutex_};
+    kept_.push_back(item);
+    items_.push_back(std::move(item));
+    bool first = items_.size() == 1;
+    lock.unlock();
+    if (first)
+      came_.notify_one();
+  }
+  /// Waits for items and puts them in the place of those in `into`.
+  void take(std::vector<value>& into) {
+    into.clear();
+    std::unique_lock lock{mutex_};
+    came_.wait(lock, [this] { return !items_.empty(); });
+    into.swap(items_);
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable came_;
+  std::vector<value> items_;
+  boost::circular_buffer<value> kept_{limits::stream_log_parts_max};
+};
+
+// As stream_custom_10000, without a run around it.
+figure hand_over(const sampler& sample) {
+  static constexpr std::size_t items = 10'000;
+  constexpr const char* token = "token-token-token-tok";
+  return sample.each([&] {
+    shared_list list;
+    std::vector<value> received, batch;
+    received.reserve(items);
+    std::promise<void> begins;
+    std::thread writer{[&list, begun = begins.get_future()] {
+      begun.wait();
+      for (std::size_t i = 0; i < items; ++i)
+        list.add(token);
+    }};
+    auto us = time_us([&] {
+      begins.set_value();
+      while (received.size() < items) {
+        list.take(batch);
+        for (auto& item : batch)
+          received.push_back(std::move(item));
+      }
+    });
+    writer.join();
+    expect(std::ranges::count(received, value(token)) == items, "the items");
+    return us;
+  });
+}
+
 class block_file {
 public:
   explicit block_file(const std::filesystem::path& path)
@@ -152,6 +214,7 @@ void add_machine_floors(workloads& all) {
   all.push_back({"floor_clock_now", read_clock});
   all.push_back({"floor_function_chain3", call_functions});
   all.push_back({"floor_thread_hop_condvar", wake_thread});
+  all.push_back({"floor_locked_list_10000", hand_over});
   all.push_back({"floor_fdatasync_overwrite_4KiB", overwrite_block});
 }
 

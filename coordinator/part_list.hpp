@@ -22,9 +22,12 @@ public:
   /// Copies, or moves from move iterators.
   template <class It> part_list(It first, It last) : parts_(first, last) {}
 
-  void push_back(stream_part part) {
-    if (parts_.full())
-      parts_.set_capacity(std::max<std::size_t>(2 * parts_.capacity(), 16));
+  void push_back(const stream_part& part) {
+    make_room();
+    parts_.push_back(part);
+  }
+  void push_back(stream_part&& part) {
+    make_room();
     parts_.push_back(std::move(part));
   }
   void pop_front() { parts_.pop_front(); }
@@ -43,6 +46,11 @@ public:
   auto end() const { return parts_.end(); }
 
 private:
+  void make_room() {
+    if (parts_.full())
+      parts_.set_capacity(std::max<std::size_t>(2 * parts_.capacity(), 16));
+  }
+
   static_assert(std::is_nothrow_move_constructible_v<stream_part>);
   boost::circular_buffer<stream_part> parts_;
 };

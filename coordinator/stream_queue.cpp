@@ -60,7 +60,7 @@ void stream_queue::keep_in(std::shared_ptr<thread_log> log) {
   log_->open();
 }
 
-void stream_queue::push(std::unique_lock<std::mutex>& lock, part_list& where, stream_part part) {
+void stream_queue::push(std::unique_lock<std::mutex>& lock, part_list& where, stream_part&& part) {
   if (log_)
     log_->append(part);
   else
@@ -69,9 +69,10 @@ void stream_queue::push(std::unique_lock<std::mutex>& lock, part_list& where, st
   bool from_elsewhere = !reader_.is_this_thread();
   if (from_elsewhere)
     comes_from_elsewhere_.store(true, std::memory_order_relaxed);
-  bool first = size_.fetch_add(1, std::memory_order_release) == 0;
+  auto before = size_.load(std::memory_order_relaxed);
+  size_.store(before + 1, std::memory_order_release);
   lock.unlock();
-  if (first && from_elsewhere) // a reader sleeps only on an empty queue
+  if (before == 0 && from_elsewhere) // a reader sleeps only on an empty queue
     reader_.poke();
 }
 
@@ -99,7 +100,7 @@ bool stream_queue::make_room(std::unique_lock<std::mutex>& lock) {
                              // streamed one
         return false;
       streamed_.pop_front();
-      size_.fetch_sub(1, std::memory_order_release);
+      size_.store(size_.load(std::memory_order_relaxed) - 1, std::memory_order_release);
       return true;
     case overflow::fail: overflowed_ = true; return false;
   }

@@ -50,7 +50,7 @@ public:
   void close();
 
 private:
-  void push(std::unique_lock<std::mutex>& lock, part_list& where, stream_part part);
+  void push(std::unique_lock<std::mutex>& lock, part_list& where, stream_part&& part);
   bool make_room(std::unique_lock<std::mutex>& lock);
 
   unsigned modes_ = 0;
@@ -64,7 +64,7 @@ private:
   part_list parts_;    // of the coordinator
   part_list streamed_; // of bodies; both are sorted by number
   part_list taken_;    // empty, with the memory of parts of bodies; the reader's
-  std::atomic<std::size_t> size_{0};
+  std::atomic<std::size_t> size_{0}; // changes under the lock only
   std::atomic<bool> comes_from_elsewhere_{false}; // a waiting part, from another thread
   std::uint64_t seq_ = 0;
   bool closed_ = false;
