@@ -120,7 +120,7 @@ figure wake_thread(const sampler& sample) {
   return result;
 }
 
-/// A list from one thread to another. Of the items, the newest are kept for later readers.
+/// A list from one thread to another. The newest items are kept for later readers.
 class shared_list {
 public:
   void add(value item) {

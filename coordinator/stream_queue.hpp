@@ -61,9 +61,9 @@ private:
   lent_thread& reader_;
   std::mutex mutex_;
   std::condition_variable room_;
-  part_list parts_;    // of the coordinator
-  part_list streamed_; // of bodies; both are sorted by number
-  part_list taken_;    // empty, with the memory of parts of bodies; the reader's
+  part_list parts_;                  // of the coordinator
+  part_list streamed_;               // of bodies; both are sorted by number
+  part_list taken_;                  // empty, with the memory of parts of bodies; the reader's
   std::atomic<std::size_t> size_{0}; // changes under the lock only
   std::atomic<bool> comes_from_elsewhere_{false}; // a waiting part, from another thread
   std::uint64_t seq_ = 0;
