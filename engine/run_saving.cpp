@@ -3,6 +3,7 @@
 
 #include "engine/checkpoint_metadata.hpp"
 #include "graph/crash_point.hpp"
+#include "graph/expects.hpp"
 
 #include <algorithm>
 
@@ -108,10 +109,12 @@ void run_loop::put_checkpoint(std::string_view source, const std::vector<channel
       auto numbered = fill_put(*request.put, updated);
       request.put->drops_older = drops_older(source);
       at_.saved_id = at_.checkpoint_id;
-      if (joins_next(source) || (!sync && saving_.queue_is_full()))
+      if (joins_next(source) || (!sync && saving_.queue_is_full())) {
+        expects(!numbered, "a checkpoint with numbers does not wait");
         saving_.hold_put(std::move(request));
-      else
+      } else {
         submit_put(std::move(request), numbered);
+      }
     }
   }
   ++at_.step;

@@ -82,9 +82,8 @@ void checkpoint_id(std::uint64_t ticks, std::int64_t step, std::uint64_t random,
 class checkpoint_id_clock {
 public:
   /// The time for a new id, as id_ticks().
-  /// Units:  `now_ns` nanoseconds since 1970 UTC. `above`: id_ticks() of another process's id,
-  /// whose
-  ///         clock may be ahead. The new id sorts after that id, too; later ids need not.
+  /// Units:  `now_ns` nanoseconds since 1970 UTC. `above`: id_ticks() of an id of another process,
+  ///         whose clock may be ahead. The new id sorts after that id, too; later ids need not.
   std::uint64_t next_ticks(std::uint64_t now_ns, std::uint64_t above) noexcept;
   /// An id with that time.
   std::string next(std::uint64_t now_ns, std::int64_t step, std::uint64_t random,
