@@ -41,7 +41,7 @@ secret_key key_of(std::string_view bytes) {
   return key;
 }
 
-checkpoint_put numbered_put(unsigned n) {
+checkpoint_put nth_put(unsigned n) {
   return make_put(checkpoint_id(n), n == 0 ? "" : checkpoint_id(n - 1),
                   {{"n", n}, {"text", std::string{marker}}}, value{{"step", n}}, {n + 1, 7});
 }
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(nothing_that_was_stored_shows_in_the_file) {
 }
 
 BOOST_AUTO_TEST_CASE(a_byte_flipped_anywhere_in_an_encrypted_value_is_reported) {
-  open(keys("k1"))->put({"t", "", ""}, numbered_put(0)).value();
+  open(keys("k1"))->put({"t", "", ""}, nth_put(0)).value();
   const auto key = small_values_key(1, {1, 7});
   std::string good;
   change([&](lmdb_txn& txn) { good = *txn.get(key).value(); });
@@ -255,7 +255,7 @@ BOOST_AUTO_TEST_CASE(records_that_change_places_are_reported) {
 }
 
 BOOST_AUTO_TEST_CASE(without_the_key_a_thread_is_neither_read_nor_written_but_can_be_deleted) {
-  open(keys("k1"))->put({"t", "", ""}, numbered_put(0)).value();
+  open(keys("k1"))->put({"t", "", ""}, nth_put(0)).value();
   for (const auto& with : {ring{}, keys("k2"), keys("k1!"), keys("k2 k1!")}) {
     auto store = open(with);
     auto read = store->get_tuple({"t", "", ""});
@@ -264,10 +264,10 @@ BOOST_AUTO_TEST_CASE(without_the_key_a_thread_is_neither_read_nor_written_but_ca
     require_error(store->list({}), errc::key_missing);
     require_error(store->threads(), errc::key_missing);
     require_error(store->get_delta_channel_history({"t", "", ""}, {"n"}), errc::key_missing);
-    require_error(store->put({"t", "", ""}, numbered_put(1)), errc::key_missing);
+    require_error(store->put({"t", "", ""}, nth_put(1)), errc::key_missing);
     require_error(store->put_writes({"t", "", checkpoint_id(0)}, {"task", "", {{"n", 1}}}),
                   errc::key_missing);
-    store->put({"other", "", ""}, numbered_put(2)).value(); // the store continues
+    store->put({"other", "", ""}, nth_put(2)).value(); // the store continues
     BOOST_TEST(number_of(*store, "other") == value(2));
     store->delete_thread("other").value();
   }
@@ -280,12 +280,12 @@ BOOST_AUTO_TEST_CASE(without_the_key_a_thread_is_neither_read_nor_written_but_ca
 }
 
 BOOST_AUTO_TEST_CASE(plain_and_encrypted_records_of_one_thread_are_read_side_by_side) {
-  open(nullptr)->put({"t", "", ""}, numbered_put(0)).value();
-  open(nullptr)->put({"plain", "", ""}, numbered_put(0)).value();
+  open(nullptr)->put({"t", "", ""}, nth_put(0)).value();
+  open(nullptr)->put({"plain", "", ""}, nth_put(0)).value();
   {
     auto store = open(keys("k1"));
     BOOST_TEST(number_of(*store, "t") == value(0));
-    auto put = numbered_put(1);
+    auto put = nth_put(1);
     put.checkpoint.channel_values[1].second = "SECRET";
     store->put({"t", "", ""}, put).value();
     store->put({"new", "", ""}, put).value();
@@ -302,7 +302,7 @@ BOOST_AUTO_TEST_CASE(plain_and_encrypted_records_of_one_thread_are_read_side_by_
     (store->get_tuple({"t", "", checkpoint_id(0)}).value()->checkpoint.channel_values[0].second
      == value(0))); // what was plain stays plain
   require_error(store->get_tuple({"t", "", ""}), errc::key_missing);
-  require_error(store->put({"t", "", ""}, numbered_put(2)), errc::key_missing);
+  require_error(store->put({"t", "", ""}, nth_put(2)), errc::key_missing);
 }
 
 BOOST_AUTO_TEST_CASE(a_store_that_is_open_is_not_opened_again_with_other_keys) {
@@ -321,10 +321,10 @@ BOOST_AUTO_TEST_CASE(a_store_that_is_open_is_not_opened_again_with_other_keys) {
 BOOST_AUTO_TEST_CASE(after_a_rotation_the_old_key_can_be_dropped_and_no_data_was_touched) {
   constexpr unsigned threads = 600; // more than one transaction of them
   {
-    open(nullptr)->put({"plain", "", ""}, numbered_put(9)).value();
+    open(nullptr)->put({"plain", "", ""}, nth_put(9)).value();
     auto store = open(keys("k1"));
     for (unsigned n = 0; n < threads; ++n)
-      test::submit(*store, {{"t" + std::to_string(n), "", ""}, {}, numbered_put(n)},
+      test::submit(*store, {{"t" + std::to_string(n), "", ""}, {}, nth_put(n)},
                    save_ack::accepted)
         .get()
         .value();
@@ -346,17 +346,17 @@ BOOST_AUTO_TEST_CASE(after_a_rotation_the_old_key_can_be_dropped_and_no_data_was
 }
 
 BOOST_AUTO_TEST_CASE(a_rotation_goes_on_beside_a_saver_that_writes) {
-  open(keys("k1"))->put({"t", "", ""}, numbered_put(0)).value();
+  open(keys("k1"))->put({"t", "", ""}, nth_put(0)).value();
   auto store = open(keys("k1 k2"));
-  store->put({"t", "", ""}, numbered_put(1)).value();
+  store->put({"t", "", ""}, nth_put(1)).value();
   BOOST_TEST((rotate_store_keys(dir.path(), keys("k1 k2")).value() == rotation_report{1, 1}));
-  store->put({"t", "", ""}, numbered_put(2)).value();
+  store->put({"t", "", ""}, nth_put(2)).value();
   store.reset();
   BOOST_TEST(open(keys("k2"))->list({.thread_id = "t"}).value().size() == 3u);
 }
 
 BOOST_AUTO_TEST_CASE(a_rotation_that_lacks_a_key_says_which) {
-  open(keys("k1"))->put({"t", "", ""}, numbered_put(0)).value();
+  open(keys("k1"))->put({"t", "", ""}, nth_put(0)).value();
   auto refused = rotate_store_keys(dir.path(), keys("k2"));
   require_error(refused, errc::key_missing);
   BOOST_TEST(refused.error().message().find("`k1`") != std::string::npos);
@@ -370,26 +370,26 @@ BOOST_AUTO_TEST_CASE(a_deleted_thread_takes_its_key_along_and_a_new_one_gets_ano
     change([&](lmdb_txn& txn) { record = txn.get(data_key_key(thread)).value().value_or(""); });
     return record;
   };
-  open(keys("k1"))->put({"t", "", ""}, numbered_put(0)).value();
+  open(keys("k1"))->put({"t", "", ""}, nth_put(0)).value();
   BOOST_TEST(!key_record(1).empty());
   open(keys("k1"))->delete_thread("t").value();
   BOOST_TEST(key_record(1).empty());
-  open(keys("k1"))->put({"t", "", ""}, numbered_put(1)).value();
+  open(keys("k1"))->put({"t", "", ""}, nth_put(1)).value();
   BOOST_TEST(!key_record(2).empty());
 }
 
 BOOST_AUTO_TEST_CASE(without_its_key_record_what_a_thread_left_is_unreadable) {
-  open(keys("k1"))->put({"t", "", ""}, numbered_put(0)).value();
+  open(keys("k1"))->put({"t", "", ""}, nth_put(0)).value();
   change([](lmdb_txn& txn) { txn.erase(data_key_key(1)).value(); });
   auto store = open(keys("k1"));
   require_error(store->get_tuple({"t", "", ""}), errc::key_missing);
-  require_error(store->put({"t", "", ""}, numbered_put(1)), errc::key_missing);
+  require_error(store->put({"t", "", ""}, nth_put(1)), errc::key_missing);
   store.reset();
   change([](lmdb_txn& txn) { BOOST_TEST(!txn.get(data_key_key(1)).value().has_value()); });
 }
 
 BOOST_AUTO_TEST_CASE(a_key_record_that_fits_no_key_is_damage) {
-  open(keys("k1"))->put({"t", "", ""}, numbered_put(0)).value();
+  open(keys("k1"))->put({"t", "", ""}, nth_put(0)).value();
   for (const auto& id : {std::string(limits::store_key_id_bytes_max + 1, 'a'), std::string{"a\nb"}})
     for (std::size_t size : {wrapped_key_bytes, wrapped_key_bytes + 1, std::size_t{0}}) {
       change([&](lmdb_txn& txn) {
@@ -408,10 +408,10 @@ BOOST_AUTO_TEST_CASE(a_check_reads_encrypted_threads_with_the_key_and_checksums_
   {
     auto store = open(keys("k1"), 1);
     for (unsigned n = 0; n < 3; ++n)
-      store->put({"t", "", ""}, numbered_put(n)).value();
-    store->put({"u", "child", ""}, numbered_put(0)).value();
+      store->put({"t", "", ""}, nth_put(n)).value();
+    store->put({"u", "child", ""}, nth_put(0)).value();
   }
-  open(nullptr)->put({"plain", "", ""}, numbered_put(0)).value();
+  open(nullptr)->put({"plain", "", ""}, nth_put(0)).value();
   auto report = check_data(dir.path(), {}, keys("k1")).value();
   BOOST_TEST((report.damaged == 0 && report.locked_threads == 0 && report.checkpoints == 5));
   for (const auto& with : {ring{}, keys("k2")}) {
@@ -437,10 +437,10 @@ BOOST_AUTO_TEST_CASE(a_check_reads_encrypted_threads_with_the_key_and_checksums_
 }
 
 BOOST_AUTO_TEST_CASE(a_copied_thread_has_a_key_of_its_own_and_a_plain_one_becomes_encrypted) {
-  open(nullptr)->put({"plain", "", ""}, numbered_put(0)).value();
+  open(nullptr)->put({"plain", "", ""}, nth_put(0)).value();
   {
     auto store = open(keys("k1"));
-    store->put({"t", "", ""}, numbered_put(1)).value();
+    store->put({"t", "", ""}, nth_put(1)).value();
     store->copy_thread("t", "t2").value();
     store->copy_thread("plain", "p2").value();
     store->delete_thread("t").value();
@@ -464,7 +464,7 @@ BOOST_AUTO_TEST_CASE(two_processes_write_one_encrypted_thread_in_turns) {
   int to_parent[2];
   BOOST_REQUIRE((pipe(to_child) == 0 && pipe(to_parent) == 0));
   auto step = [](saver& store, unsigned n) {
-    store.put({"t", "", ""}, numbered_put(n)).value();
+    store.put({"t", "", ""}, nth_put(n)).value();
     return number_of(store, "t") == value(n);
   };
   auto child = fork();
