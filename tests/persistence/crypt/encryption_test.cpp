@@ -324,8 +324,7 @@ BOOST_AUTO_TEST_CASE(after_a_rotation_the_old_key_can_be_dropped_and_no_data_was
     open(nullptr)->put({"plain", "", ""}, nth_put(9)).value();
     auto store = open(keys("k1"));
     for (unsigned n = 0; n < threads; ++n)
-      test::submit(*store, {{"t" + std::to_string(n), "", ""}, {}, nth_put(n)},
-                   save_ack::accepted)
+      test::submit(*store, {{"t" + std::to_string(n), "", ""}, {}, nth_put(n)}, save_ack::accepted)
         .get()
         .value();
   }

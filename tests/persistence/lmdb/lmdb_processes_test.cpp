@@ -38,18 +38,18 @@ BOOST_FIXTURE_TEST_SUITE(persistence_lmdb_processes, test::lmdb_saver_fixture)
 // A commit of nothing has no id of its own: the next one, whoever's, has it.
 BOOST_AUTO_TEST_CASE(what_others_stored_is_seen_behind_a_commit_of_nothing) {
   auto s = open(dir);
-  s->put({"mine", "", ""}, numbered_put(1)).value();
+  s->put({"mine", "", ""}, nth_put(1)).value();
   s->delete_thread("no such thread").value();
   auto child = fork();
   BOOST_REQUIRE(child >= 0);
   if (child == 0) {
     auto theirs = open_lmdb_saver(dir);
-    _exit(theirs && (*theirs)->put({"theirs", "", ""}, numbered_put(2)) ? 0 : 1);
+    _exit(theirs && (*theirs)->put({"theirs", "", ""}, nth_put(2)) ? 0 : 1);
   }
   int status = 0;
   waitpid(child, &status, 0);
   BOOST_TEST(status == 0);
-  s->put({"mine too", "", ""}, numbered_put(3)).value(); // under a number nobody else has
+  s->put({"mine too", "", ""}, nth_put(3)).value(); // under a number nobody else has
   BOOST_TEST(number_of(*s, "mine") == value(1));
   BOOST_TEST(number_of(*s, "theirs") == value(2));
   BOOST_TEST(number_of(*s, "mine too") == value(3));
@@ -87,7 +87,7 @@ BOOST_DATA_TEST_CASE(what_was_acknowledged_survives_a_killed_process,
       BOOST_TEST(found[i].ref.checkpoint_id
                  == checkpoint_id(static_cast<unsigned>(found.size() - 1 - i)));
   }
-  s->put({"t", "", ""}, numbered_put(acked + 1000)).value();
+  s->put({"t", "", ""}, nth_put(acked + 1000)).value();
 }
 
 BOOST_AUTO_TEST_CASE(processes_that_make_a_store_at_once_share_it_and_leave_nothing_else) {
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(processes_that_make_a_store_at_once_share_it_and_leave_noth
   for (unsigned n = 0; n < 4; ++n)
     children.push_back(std::make_unique<child_process>([this, n](child_process& self) {
       self.wait_for_parent();
-      open(dir)->put({"t" + std::to_string(n), "", ""}, numbered_put(n)).value();
+      open(dir)->put({"t" + std::to_string(n), "", ""}, nth_put(n)).value();
       return 0;
     }));
   for (auto& child : children)
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(two_processes_share_a_directory) {
         return 1;
       s->put({"t", "child", ""}, make_put("c", "", {{"from-child-" + std::to_string(n), n}}))
         .value();
-      s->put({"t", "", ""}, numbered_put(n)).value();
+      s->put({"t", "", ""}, nth_put(n)).value();
       if (n == 11)
         s->delete_thread("deleted").value();
       self.report(n);
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(two_processes_share_a_directory) {
     s->put({"deleted", "", ""}, make_put("c", "", {{"n", n}})).value();
     s->put({"t", "parent", ""}, make_put("c", "", {{"from-parent-" + std::to_string(n), n}}))
       .value();
-    s->put({"t", "", ""}, numbered_put(n)).value();
+    s->put({"t", "", ""}, nth_put(n)).value();
     child.go_on();
     unsigned reported = 0;
     BOOST_REQUIRE(child.next_report(reported));
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(two_processes_race_on_a_thread_and_no_checkpoint_has_two_ch
       auto owner = s.thread_owner("t").value();
       auto newest = s.get_tuple({"t", "", ""}).value();
       auto number = newest ? newest->checkpoint.channel_values.at(0).second.as_int() + 1 : 0;
-      auto put = numbered_put(static_cast<unsigned>(number));
+      auto put = nth_put(static_cast<unsigned>(number));
       put.checkpoint.id = checkpoint_id(static_cast<unsigned>(number) * 2 + who);
       put.parent_id = newest ? newest->ref.checkpoint_id : "";
       save_request request{{"t", "", ""}, {}, std::move(put), thread_claim{owner, n * 2 + who}};
@@ -191,7 +191,7 @@ BOOST_AUTO_TEST_CASE(a_process_follows_when_another_makes_the_file_grow) {
     return 0;
   }};
   auto s = open(dir, {.map_size_bytes_max = 256 << 10});
-  s->put({"u", "", ""}, numbered_put(1)).value();
+  s->put({"u", "", ""}, nth_put(1)).value();
   child.go_on();
   unsigned ignored = 0;
   BOOST_REQUIRE(child.next_report(ignored));
@@ -202,12 +202,12 @@ BOOST_AUTO_TEST_CASE(a_process_follows_when_another_makes_the_file_grow) {
 
 BOOST_AUTO_TEST_CASE(a_forked_child_opens_the_store_for_itself) {
   auto s = open(dir);
-  s->put({"t", "", ""}, numbered_put(1)).value();
+  s->put({"t", "", ""}, nth_put(1)).value();
   child_process child{[this, &s](child_process&) {
     auto mine = open(dir);
     if (mine == s)
       return 1;
-    mine->put({"t", "", ""}, numbered_put(2)).value();
+    mine->put({"t", "", ""}, nth_put(2)).value();
     return number_of(*mine, "t") == value(2) ? 0 : 2;
   }};
   BOOST_TEST(child.wait() == 0);

@@ -25,7 +25,7 @@ BOOST_FIXTURE_TEST_SUITE(persistence_lmdb_read_only, test::lmdb_saver_fixture)
 BOOST_AUTO_TEST_CASE(a_store_opened_for_reading_alone_is_read_and_not_changed) {
   temporary_directory dir;
   auto data = dir.path() / "data";
-  open(data)->put({"t", "", ""}, numbered_put(1)).value();
+  open(data)->put({"t", "", ""}, nth_put(1)).value();
   std::filesystem::remove(data / "troupe.mdb-lock");
   auto before = file_bytes(data / "troupe.mdb");
   {
@@ -33,8 +33,7 @@ BOOST_AUTO_TEST_CASE(a_store_opened_for_reading_alone_is_read_and_not_changed) {
     BOOST_TEST(number_of(*s, "t") == 1);
     BOOST_TEST(s->threads().value().size() == 1u);
     BOOST_TEST(s->prune({"t"}, {.keep_latest = 0, .dry_run = true}).value().checkpoints == 1u);
-    require_refusal(s->put({"t", "", ""}, numbered_put(2)), errc::storage_failed,
-                    "opened read-only");
+    require_refusal(s->put({"t", "", ""}, nth_put(2)), errc::storage_failed, "opened read-only");
     require_refusal(s->delete_thread("t"), errc::storage_failed, "opened read-only");
     require_refusal(open_lmdb_saver(data), errc::invalid_config, "read-only");
     BOOST_TEST(number_of(*s, "t") == 1);
@@ -47,7 +46,7 @@ BOOST_AUTO_TEST_CASE(a_reader_alone_sees_what_a_writer_of_this_process_stores) {
   temporary_directory dir;
   auto writer = open(dir.path());
   auto reader = open(dir.path(), {.read_only = true});
-  writer->put({"t", "", ""}, numbered_put(1)).value();
+  writer->put({"t", "", ""}, nth_put(1)).value();
   BOOST_TEST(number_of(*reader, "t") == 1);
 }
 

@@ -32,13 +32,13 @@ struct lmdb_saver_fixture {
     return open_lmdb_saver(dir, options).value();
   }
 
-  static checkpoint_put numbered_put(unsigned n) {
+  static checkpoint_put nth_put(unsigned n) {
     return make_put(checkpoint_id(n), n == 0 ? "" : checkpoint_id(n - 1), {{"n", n}},
                     value{{"step", n}}, {n + 1, 7});
   }
 
   static save_request numbered_request(std::string thread_id, unsigned n) {
-    return {{std::move(thread_id), "", ""}, {}, numbered_put(n)};
+    return {{std::move(thread_id), "", ""}, {}, nth_put(n)};
   }
 
   // A value that fills pages.

@@ -39,7 +39,7 @@ BOOST_FIXTURE_TEST_SUITE(persistence_lmdb, test::lmdb_saver_fixture)
 BOOST_AUTO_TEST_CASE(what_was_stored_is_there_after_reopening) {
   for (unsigned n = 0; n < 3; ++n) {
     auto s = open(dir);
-    s->put({"t", "", ""}, numbered_put(n)).value();
+    s->put({"t", "", ""}, nth_put(n)).value();
     s->put_writes({"t", "", checkpoint_id(n)}, {"task", "", {{"n" + std::to_string(n), n}}})
       .value();
   }
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(another_programs_lmdb_file_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(a_store_of_a_newer_format_is_refused) {
-  open(dir)->put({"t", "", ""}, numbered_put(1)).value();
+  open(dir)->put({"t", "", ""}, nth_put(1)).value();
   {
     auto env = lmdb_env::open(file, 1 << 20).value();
     auto txn = env->begin_write().value();
@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(a_byte_flipped_in_the_file_is_reported_and_the_rest_stays_r
   {
     auto s = open(dir);
     s->put({"bad", "", ""}, make_put("c1", "", {{"a", std::string(10'000, 'Q')}})).value();
-    s->put({"good", "", ""}, numbered_put(1)).value();
+    s->put({"good", "", ""}, nth_put(1)).value();
   }
   auto bytes = file_bytes(file);
   auto at = bytes.find(std::string(10'000, 'Q'));
@@ -213,7 +213,7 @@ BOOST_AUTO_TEST_CASE(several_threads_write_and_read_at_once) {
       writers.emplace_back([&s, id = "t" + std::to_string(t)] {
         for (unsigned n = 0; n < checkpoints; ++n) {
           if (n % 2 == 0)
-            s->put({id, "", ""}, numbered_put(n)).value();
+            s->put({id, "", ""}, nth_put(n)).value();
           else
             test::submit(*s, numbered_request(id, n), save_ack::accepted).get().value();
           if (number_of(*s, id) != value(n))
@@ -239,7 +239,7 @@ BOOST_AUTO_TEST_CASE(a_value_that_is_too_deep_fails_alone) {
   require_error(s->put_writes({"t", "", checkpoint_id(0)}, {"task", "", {{"deep", deep}}}),
                 errc::invalid_value);
   BOOST_TEST(number_of(*s, "t") == value(0));
-  s->put({"t", "", ""}, numbered_put(1)).value();
+  s->put({"t", "", ""}, nth_put(1)).value();
   BOOST_TEST(s->list({}).value().size() == 2u);
 }
 
@@ -259,7 +259,7 @@ BOOST_AUTO_TEST_CASE(deleting_every_thread_leaves_nothing_behind) {
     auto s = open(dir);
     for (const auto* thread : {"a", "b"})
       for (const auto& ns : {std::string{}, std::string{"child"}, std::string(500, 'n')}) {
-        s->put({thread, ns, ""}, numbered_put(1)).value();
+        s->put({thread, ns, ""}, nth_put(1)).value();
         s->put_writes({thread, ns, checkpoint_id(1)}, {"task", "", {{"x", 1}}}).value();
       }
     s->delete_thread("a").value();
@@ -274,7 +274,7 @@ BOOST_AUTO_TEST_CASE(deleting_every_thread_leaves_nothing_behind) {
 BOOST_AUTO_TEST_CASE(a_full_map_is_reported_loses_nothing_and_can_be_emptied) {
   constexpr std::size_t map_size = 512 << 10;
   auto s = open(dir, {.map_size_bytes_max = map_size});
-  s->put({"keep", "", ""}, numbered_put(7)).value();
+  s->put({"keep", "", ""}, nth_put(7)).value();
   for (int round = 0; round < 5; ++round) {
     unsigned stored = 0;
     result<void> put = s->put({"fill", "", ""}, large_put(stored, 20'000));
@@ -289,7 +289,7 @@ BOOST_AUTO_TEST_CASE(a_full_map_is_reported_loses_nothing_and_can_be_emptied) {
     s->delete_thread("fill").value();
   }
   BOOST_TEST(std::filesystem::file_size(file) < 2 * map_size);
-  s->put({"keep", "", ""}, numbered_put(8)).value();
+  s->put({"keep", "", ""}, nth_put(8)).value();
   BOOST_TEST(number_of(*s, "keep") == value(8));
 }
 
