@@ -284,13 +284,6 @@ std::uint64_t checkpoint_id_clock::next_ticks(std::uint64_t now_ns, std::uint64_
   return std::max(last_, above + 1);
 }
 
-std::string checkpoint_id_clock::next(std::uint64_t now_ns, std::int64_t step, std::uint64_t random,
-                                      std::uint64_t above) {
-  std::string id;
-  checkpoint_id(next_ticks(now_ns, above), step, random, id);
-  return id;
-}
-
 void checkpoint_id(std::uint64_t ticks, std::int64_t step, std::uint64_t random,
                    std::string& into) {
   auto sequence = static_cast<std::uint64_t>(step) & 0x3fff;

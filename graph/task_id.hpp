@@ -85,9 +85,6 @@ public:
   /// Units:  `now_ns` nanoseconds since 1970 UTC. `above`: id_ticks() of an id of another process,
   ///         whose clock may be ahead. The new id sorts after that id, too; later ids need not.
   std::uint64_t next_ticks(std::uint64_t now_ns, std::uint64_t above) noexcept;
-  /// An id with that time.
-  std::string next(std::uint64_t now_ns, std::int64_t step, std::uint64_t random,
-                   std::uint64_t above = 0);
 
 private:
   std::uint64_t last_ = 0; // 100 ns ticks since 1582-10-15

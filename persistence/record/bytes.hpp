@@ -14,19 +14,29 @@ namespace troupe {
 
 static_assert(std::endian::native == std::endian::little, "the lowest byte of a number is first");
 
-/// Appends `n` in groups of seven bits, the lowest first; the top bit marks that more follow.
+namespace detail {
+
+/// Writes `n` in groups of seven bits, the lowest first; the top bit marks that more follow.
+/// Shape:  up to 10 bytes, up to 5 of a number below 2^32. Returns the place after them.
+inline char* put_varint(char* at, std::uint64_t n) noexcept {
+  for (; n >= 0x80; n >>= 7)
+    *at++ = static_cast<char>(n | 0x80);
+  *at++ = static_cast<char>(n);
+  return at;
+}
+
+} // namespace detail
+
+/// Appends `n` as detail::put_varint() writes it.
 inline void append_varint(std::string& out, std::uint64_t n) {
   if (n < 0x80) // usually
     return out.push_back(static_cast<char>(n));
-  std::array<char, 10> bytes; // the longest number has 64 bits
-  std::size_t size = 0;
-  for (; n >= 0x80; n >>= 7)
-    bytes[size++] = static_cast<char>(n | 0x80);
-  bytes[size++] = static_cast<char>(n);
-  out.append(bytes.data(), size);
+  std::array<char, 10> bytes;
+  auto* end = detail::put_varint(bytes.data(), n);
+  out.append(bytes.data(), static_cast<std::size_t>(end - bytes.data()));
 }
 
-/// Appends numbers below 2^32, and others, to a string that first gets room for all of them.
+/// Appends numbers as append_varint(), to a string that first gets room for all of them.
 class varint_writer {
 public:
   static constexpr std::size_t room = 5;        // for a number below 2^32
@@ -42,11 +52,7 @@ public:
   varint_writer& operator=(const varint_writer&) = delete;
   ~varint_writer() { out_.resize(static_cast<std::size_t>(at_ - out_.data())); }
 
-  void put(std::uint64_t n) noexcept {
-    for (; n >= 0x80; n >>= 7)
-      *at_++ = static_cast<char>(n | 0x80);
-    *at_++ = static_cast<char>(n);
-  }
+  void put(std::uint64_t n) noexcept { at_ = detail::put_varint(at_, n); }
 
 private:
   std::string& out_;

@@ -269,8 +269,10 @@ BOOST_FIXTURE_TEST_CASE(a_command_of_a_placed_graph_reaches_the_graph_around_it,
 /// An id of the time that a clock shows which is an hour ahead.
 std::string id_in_an_hour() {
   auto then = std::chrono::system_clock::now() + 1h;
-  return checkpoint_id_clock{}.next(static_cast<std::uint64_t>(then.time_since_epoch() / 1ns), 0,
-                                    1);
+  auto now_ns = static_cast<std::uint64_t>(then.time_since_epoch() / 1ns);
+  std::string id;
+  checkpoint_id(checkpoint_id_clock{}.next_ticks(now_ns, 0), 0, 1, id);
+  return id;
 }
 
 /// The newest checkpoint of a namespace, once more under that id: as another host had made it.
