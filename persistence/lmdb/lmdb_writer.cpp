@@ -326,10 +326,11 @@ const lmdb_writer::known_chain* lmdb_writer::known_chain_of(const checkpoint_ref
 result<void> lmdb_writer::store_checkpoint(known_thread& thread, known_chain& chain,
                                            const checkpoint_put& put) {
   begin_record(record_);
-  append_checkpoint(put.checkpoint, put.parent_id, encoded_.take().bytes, thread.names, record_);
-  chain.newest = put.checkpoint.id;
-  return this->put(thread, checkpoint_key(chain.number, put.checkpoint.id),
-                   record_kind::checkpoint);
+  const auto& cp = put.checkpoint;
+  number_names(cp, thread.names, numbers_);
+  append_checkpoint({cp.v, cp.ts, put.parent_id, encoded_.take().bytes}, numbers_, record_);
+  chain.newest = cp.id;
+  return this->put(thread, checkpoint_key(chain.number, cp.id), record_kind::checkpoint);
 }
 
 result<void> lmdb_writer::store_names(known_thread& thread) {

@@ -163,6 +163,7 @@ private:
   std::size_t bases_bytes_ = 0; // of all bases of all threads
 
   encoded_request encoded_;
+  checkpoint_numbers numbers_; // of the checkpoint to be stored
   std::string record_;
   record_sealer sealer_;
   record_opener opener_;

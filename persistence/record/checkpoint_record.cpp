@@ -194,7 +194,7 @@ void append_checkpoint(const checkpoint_head& head, const checkpoint_numbers& nu
 
 void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::string_view metadata,
                        name_table& names, std::string& out) {
-  thread_local checkpoint_numbers numbers; // its memory is used again
+  checkpoint_numbers numbers;
   number_names(cp, names, numbers);
   append_checkpoint({cp.v, cp.ts, parent_id, metadata}, numbers, out);
 }
