@@ -3,6 +3,7 @@
 
 #include "actors/strand.hpp"
 #include "graph/short_pause.hpp"
+#include "persistence/writer_saver.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/scheduler/abstract_coordinator.hpp>
@@ -50,6 +51,32 @@ bool lent_thread::is_this_thread() const noexcept {
   return current_unit == this;
 }
 
+lent_thread* lent_thread::of_this_thread() noexcept {
+  return current_unit;
+}
+
+void lent_thread::left_by(writer_saver& to, bool awaited) {
+  if (left_by_ != &to)
+    pass_on_left();
+  left_by_ = &to;
+  left_is_awaited_ = left_is_awaited_ || awaited;
+}
+
+void lent_thread::pass_on_left() {
+  left_is_awaited_ = false;
+  if (auto* to = std::exchange(left_by_, nullptr))
+    to->call_writer();
+}
+
+// Whether something was written, so that its answer is in the queue.
+bool lent_thread::write_left() {
+  if (!std::exchange(left_is_awaited_, false)) {
+    pass_on_left();
+    return false;
+  }
+  return std::exchange(left_by_, nullptr)->write_left();
+}
+
 void lent_thread::lend(bool watched) {
   std::lock_guard lock{mutex_};
   messages_ = watched ? watched_messages_per_turn : messages_per_turn;
@@ -72,6 +99,7 @@ void lent_thread::give_back() {
       resume(job);
     }
   }
+  pass_on_left();
   logger_.reset();
 }
 
@@ -117,10 +145,14 @@ void lent_thread::step(const std::function<bool()>& done) {
       queue_.pop_front();
       resume(job);
       take_foreign();
+      if (!queue_.empty())
+        pass_on_left();
     }
+    if (done())
+      return pass_on_left();
+    if (write_left())
+      return;
   }
-  if (done())
-    return;
   for (auto until = std::chrono::steady_clock::now() + spin_time;
        std::chrono::steady_clock::now() < until;) {
     for (int looks = 0; looks < looks_per_yield; ++looks) {

@@ -25,6 +25,8 @@
 
 namespace troupe {
 
+class writer_saver; // persistence/writer_saver.hpp
+
 class lent_thread : public caf::execution_unit {
 public:
   explicit lent_thread(caf::actor_system& system) { system_ = &system; }
@@ -60,6 +62,13 @@ public:
   /// Whether the calling thread is the lending one, resuming actors.
   bool is_this_thread() const noexcept;
 
+  /// The unit whose actors the calling thread resumes; null: none.
+  static lent_thread* of_this_thread() noexcept;
+
+  /// `to` has left a request to the calling thread, which is the lending one. The thread writes it
+  /// as soon as it has nothing to do, if one of the requests is `awaited`; else `to` writes it.
+  void left_by(writer_saver& to, bool awaited);
+
   /// Wakes the lending thread, so that it checks its condition again. From any thread; on the
   /// lending one, which checks it after each actor, there is nothing to do.
   void poke();
@@ -69,6 +78,8 @@ private:
   void step(const std::function<bool()>& done);
   void resume(caf::resumable* job);
   bool take_foreign();
+  bool write_left();
+  void pass_on_left();
 
   std::deque<caf::resumable*> queue_; // used by the lending thread only
   std::mutex mutex_;
@@ -81,6 +92,8 @@ private:
   std::size_t messages_ = 0;               // that an actor takes before other actors get the thread
   std::optional<logger_reference> logger_; // of the thread that is lent
   bool asleep_ = false;
+  writer_saver* left_by_ = nullptr; // used by the lending thread only
+  bool left_is_awaited_ = false;
 };
 
 } // namespace troupe

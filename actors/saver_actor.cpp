@@ -1,8 +1,10 @@
 // The actor in front of the saver.
 #include "actors/saver_actor.hpp"
 
+#include "actors/lent_thread.hpp"
 #include "actors/tell.hpp"
 #include "graph/crash_point.hpp"
+#include "persistence/writer_saver.hpp"
 
 namespace troupe {
 
@@ -31,17 +33,25 @@ void saved_claim::answered(const result<void>& how) {
     note_answer(*claim_, rests_ && how);
 }
 
-void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<held_claim> claim,
-               std::function<void(result<void>)> done) {
+// Calls `submit` with the request and with what gets its answer.
+template <class Fn>
+static void hand_over_by(Fn submit, save_request request, const std::shared_ptr<held_claim>& claim,
+                         std::function<void(result<void>)> done) {
   auto answer = [noted = saved_claim{claim, request},
                  done = std::move(done)](result<void> how) mutable {
     noted.answered(how);
     done(std::move(how));
   };
-  auto failed = submit_claimed(claim.get(), request,
-                               [&] { to.submit(std::move(request), when, answer); });
+  auto failed = submit_claimed(claim.get(), request, [&] { submit(std::move(request), answer); });
   if (failed)
     answer(std::move(*failed));
+}
+
+void hand_over(saver& to, save_request request, save_ack when, std::shared_ptr<held_claim> claim,
+               std::function<void(result<void>)> done) {
+  hand_over_by([&](save_request&& given,
+                   const auto& answer) { to.submit(std::move(given), when, answer); },
+               std::move(request), claim, std::move(done));
 }
 
 void note_stored(held_claim* claim, const save_request& request, const result<void>& how) {
@@ -58,11 +68,12 @@ void tell_answer(const caf::actor& run, actor_card& card, caf::execution_unit* h
 }
 
 saver_actor::saver_actor(caf::actor_config& cfg, roster& actors, card_ptr card,
-                         std::shared_ptr<saver> saver)
+                         std::shared_ptr<saver> saver, writer_saver* writer)
   : caf::event_based_actor(cfg),
     actors_{actors},
     card_{std::move(card)},
-    saver_{std::move(saver)} {}
+    saver_{std::move(saver)},
+    writer_{writer} {}
 
 caf::behavior saver_actor::make_behavior() {
   return {[this](save_order& order) {
@@ -72,6 +83,14 @@ caf::behavior saver_actor::make_behavior() {
                    ticket = order.ticket](result<void> how) {
       tell_answer(to, *card, home, ticket, how);
     };
+    auto* lender = lent_thread::of_this_thread();
+    if (writer_ && lender && lender == order.home)
+      return hand_over_by(
+        [&](save_request&& given, const auto& answer_with) {
+          if (writer_->submit_or_leave(std::move(given), order.when, answer_with))
+            lender->left_by(*writer_, order.when == save_ack::durable);
+        },
+        std::move(*order.request), order.claim, std::move(answer));
     hand_over(*saver_, std::move(*order.request), order.when, order.claim, std::move(answer));
   }};
 }

@@ -17,6 +17,8 @@
 
 namespace troupe {
 
+class writer_saver; // persistence/writer_saver.hpp
+
 /// Whether the request puts its thread to rest.
 bool puts_to_rest(const save_request& request) noexcept;
 
@@ -79,7 +81,9 @@ void tell_answer(const caf::actor& run, actor_card& card, caf::execution_unit* h
 
 class saver_actor : public caf::event_based_actor {
 public:
-  saver_actor(caf::actor_config& cfg, roster& actors, card_ptr card, std::shared_ptr<saver> saver);
+  /// `writer`: the saver, if it is one that has a thread; else null.
+  saver_actor(caf::actor_config& cfg, roster& actors, card_ptr card, std::shared_ptr<saver> saver,
+              writer_saver* writer);
   const char* name() const override { return "troupe.saver"; }
   caf::behavior make_behavior() override;
   void on_exit() override;
@@ -88,6 +92,7 @@ private:
   roster& actors_;
   card_ptr card_;
   std::shared_ptr<saver> saver_;
+  writer_saver* const writer_;
 };
 
 } // namespace troupe

@@ -117,7 +117,7 @@ std::shared_ptr<saver_link> runtime_core::make_saver_link(std::shared_ptr<troupe
   auto* prompt = dynamic_cast<prompt_saver*>(saver.get());
   auto* writer = dynamic_cast<writer_saver*>(saver.get());
   auto actor = system_->spawn<saver_actor, caf::hidden + caf::lazy_init>(services_.actors, card,
-                                                                         std::move(saver));
+                                                                         std::move(saver), writer);
   return std::make_shared<saver_link>(
     saver_link{std::move(actor), std::move(card), prompt, writer,
                writer ? std::make_shared<spent_requests>() : nullptr});

@@ -1,6 +1,10 @@
-// group_commit: the writer thread and its transactions.
+// group_commit: the writer and its transactions.
 //
-// Invariants of the writer thread:
+// Invariants of the writer:
+// - one thread writes at a time: the writer thread while it is awake, or a thread in write_left()
+//   while that one sleeps. The turn passes under the queue's lock, between transactions;
+// - a job in queue_ is taken by a thread that writes or was woken to write, or by the thread to
+//   which the job was left;
 // - a job is in exactly one of queue_, taken_ and batch_, and is answered once. An accepted job is
 //   answered when it enters batch_ (its `done` is empty from then on), a durable job when batch_ is
 //   settled;
@@ -16,6 +20,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
+#include <ctime>
 #include <future>
 #include <new>
 #include <type_traits>
@@ -34,7 +40,9 @@ void pause_a_little(unsigned round) {
   short_pause();
 }
 
-// Blocks all signals for the threads that are started during its lifetime.
+// Blocks all signals for the calling thread, and for those that it starts meanwhile. A write beyond
+// the limit for files sends a signal that would end the process: it is dropped, since the writer
+// has the error.
 class without_signals {
 public:
   without_signals() {
@@ -44,7 +52,14 @@ public:
   }
   without_signals(const without_signals&) = delete;
   without_signals& operator=(const without_signals&) = delete;
-  ~without_signals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  ~without_signals() {
+    sigset_t of_writes;
+    sigemptyset(&of_writes);
+    sigaddset(&of_writes, SIGXFSZ);
+    constexpr timespec at_once{};
+    while (sigtimedwait(&of_writes, nullptr, &at_once) > 0) {}
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
 
 private:
   sigset_t before_;
@@ -102,19 +117,53 @@ group_commit::~group_commit() {
   writer_.join();
 }
 
-void group_commit::submit(commit_job job) {
+// Returns whether the job is left to the caller.
+bool group_commit::enqueue(commit_job job) {
+  bool left = false;
   bool wake = false;
   auto queued = had_memory([&] {
     std::scoped_lock lock{queue_mutex_};
+    auto by_waiter = job.by_waiter;
     queue_.push_back(std::move(job));
     queued_.store(queue_.size(), std::memory_order_release);
-    wake = std::exchange(writer_sleeps_, false);
+    left = by_waiter && writer_has_nothing();
+    wake = !left && !waiter_writes_ && std::exchange(writer_sleeps_, false);
   });
   if (!queued)
     answer(job, no_memory());
   crash_point("queue.submitted");
   if (wake)
     queue_filled_.notify_one();
+  return left;
+}
+
+bool group_commit::submit_or_leave(commit_job job) {
+  job.by_waiter = true;
+  return enqueue(std::move(job));
+}
+
+bool group_commit::write_left() {
+  if (!begin_turn())
+    return false;
+  without_signals blocked;
+  do {
+    write_next();
+    if (is_open_ && is_due())
+      end_transaction();
+  } while (next_taken_ < taken_.size() || (is_open_ && take_more()));
+  if (is_open_)
+    end_transaction();
+  end_turn();
+  return true;
+}
+
+void group_commit::call_writer() {
+  {
+    std::scoped_lock lock{queue_mutex_};
+    if (queue_.empty() || waiter_writes_ || !std::exchange(writer_sleeps_, false))
+      return;
+  }
+  queue_filled_.notify_one();
 }
 
 result<void> group_commit::submit_and_wait(commit_job job) {
@@ -145,6 +194,51 @@ bool group_commit::queue_is_empty() const noexcept {
   return next_taken_ == taken_.size() && queued_.load(std::memory_order_acquire) == 0;
 }
 
+// Whether the writer thread sleeps and no transaction is open; with the lock held.
+bool group_commit::writer_has_nothing() const noexcept {
+  return writer_sleeps_ && !waiter_writes_ && !is_open_;
+}
+
+// With the lock held.
+void group_commit::take_queue() {
+  taken_.clear();
+  next_taken_ = 0;
+  std::swap(taken_, queue_);
+  queued_.store(0, std::memory_order_release);
+}
+
+// The calling thread gets the writer's turn, if there is work for it.
+bool group_commit::begin_turn() {
+  {
+    std::scoped_lock lock{queue_mutex_};
+    if (!writer_has_nothing() || queue_.empty())
+      return false;
+    waiter_writes_ = true;
+    take_queue();
+  }
+  foresee(taken_);
+  return true;
+}
+
+bool group_commit::take_more() {
+  {
+    std::scoped_lock lock{queue_mutex_};
+    if (queue_.empty())
+      return false;
+    take_queue();
+  }
+  foresee(taken_);
+  return true;
+}
+
+// The writer thread is notified under the lock: after it, this object may be gone.
+void group_commit::end_turn() {
+  std::scoped_lock lock{queue_mutex_};
+  waiter_writes_ = false;
+  if ((!queue_.empty() || stopping_) && std::exchange(writer_sleeps_, false))
+    queue_filled_.notify_one();
+}
+
 bool group_commit::poll_for_work() {
   auto until = clock::now() + limits::commit_poll;
   for (unsigned round = 0; queue_is_empty(); ++round) {
@@ -158,9 +252,9 @@ bool group_commit::poll_for_work() {
 // Waits until there are jobs in taken_, or the open transaction is due, or the thread must stop.
 // Returns true only to stop, with taken_ empty.
 bool group_commit::wait_for_work() {
-  auto found = poll_for_work();
+  auto found = !expects_waiter_ && poll_for_work();
   std::unique_lock lock{queue_mutex_};
-  auto ready = [this] { return !queue_.empty() || stopping_; };
+  auto ready = [this] { return !waiter_writes_ && (!queue_.empty() || stopping_); };
   if (!found && !ready()) {
     writer_sleeps_ = true;
     if (is_open_)
@@ -169,10 +263,7 @@ bool group_commit::wait_for_work() {
       queue_filled_.wait(lock, ready);
     writer_sleeps_ = false;
   }
-  taken_.clear();
-  next_taken_ = 0;
-  std::swap(taken_, queue_);
-  queued_.store(0, std::memory_order_release);
+  take_queue();
   auto stop = stopping_ && taken_.empty();
   lock.unlock();
   foresee(taken_);
@@ -185,18 +276,28 @@ void group_commit::run() {
   for (auto stop = false; !stop;) {
     if (next_taken_ == taken_.size())
       stop = wait_for_work();
-    if (next_taken_ < taken_.size()) {
-      auto& job = taken_[next_taken_];
-      if (!had_memory([&] { take(job); })) {
-        give_up();
-        if (job.done)
-          refuse(job, no_memory());
-      }
-      taken_[next_taken_++] = {};
-    }
-    if (is_open_ && (stop || is_due()) && !had_memory([this] { close(); }))
-      give_up();
+    write_next();
+    if (is_open_ && (stop || is_due()))
+      end_transaction();
   }
+}
+
+// Writes the next of the jobs in taken_, if there is one.
+void group_commit::write_next() {
+  if (next_taken_ == taken_.size())
+    return;
+  auto& job = taken_[next_taken_];
+  if (!had_memory([&] { take(job); })) {
+    give_up();
+    if (job.done)
+      refuse(job, no_memory());
+  }
+  taken_[next_taken_++] = {};
+}
+
+void group_commit::end_transaction() {
+  if (!had_memory([this] { close(); }))
+    give_up();
 }
 
 void group_commit::give_up() {
@@ -371,6 +472,14 @@ void group_commit::refuse(commit_job& job, const troupe::error& why) {
   answer(job, copy_of(why));
 }
 
+// Whether one run made the batch, on a thread that waits for it and can write the next one. The
+// writer thread then does not look for more work.
+bool group_commit::is_of_one_waiter() const {
+  return std::ranges::all_of(batch_, [this](const commit_job& job) {
+    return job.by_waiter && job.request.ref.thread_id == batch_.front().request.ref.thread_id;
+  });
+}
+
 void group_commit::settle(const result<void>& committed) {
   {
     std::scoped_lock lock{uncommitted_mutex_};
@@ -385,6 +494,7 @@ void group_commit::settle(const result<void>& committed) {
       answer(job, {});
   }
   crash_point("durable.answered");
+  expects_waiter_ = is_of_one_waiter();
   for (auto& job : batch_)
     if (job.spent)
       had_memory([&job] { job.spent->give(std::move(job.request)); });

@@ -1,5 +1,6 @@
-// group_commit: the writer thread. It takes requests in order, writes many into one transaction,
-// syncs once, and answers all. Knows no LMDB: it writes into a commit_sink.
+// group_commit: the writer. It takes requests in order, writes many into one transaction, syncs
+// once, and answers all. The writer is a thread of its own. While that one sleeps, a thread that
+// waits for an answer writes. Knows no LMDB: it writes into a commit_sink.
 #pragma once
 
 #include "persistence/spent_requests.hpp"
@@ -31,7 +32,7 @@ struct write_outcome {
   std::size_t bytes = 0;
 };
 
-/// A job for the writer thread.
+/// A job for the writer.
 struct commit_job {
   save_request request;       // empty: only a place in the order
   bool delete_thread = false; // of request.ref.thread_id
@@ -42,14 +43,16 @@ struct commit_job {
   bool hurries = true; // of a durable job: the transaction does not wait for others
   std::function<void(result<void>)> done;
   std::shared_ptr<spent_requests> spent = nullptr; // gets the request when it is committed
+  bool by_waiter = false; // the thread that submitted it can do the writing
 
   bool is_empty() const noexcept {
     return !delete_thread && !upkeep && request.writes.empty() && !request.put && !request.claim;
   }
 };
 
-/// A store with at most one open transaction. Called on the writer thread only. When a member
-/// throws std::bad_alloc, abort() is called next, whether a transaction is open or not.
+/// A store with at most one open transaction. When a member throws std::bad_alloc, abort() is
+/// called next, whether a transaction is open or not. Thread: one at a time. A transaction ends on
+/// the thread on which it began.
 class commit_sink {
 public:
   virtual ~commit_sink() = default;
@@ -71,8 +74,8 @@ public:
 /// - it is as old as the window and, if the sink wants that, holds all jobs that were taken off the
 ///   queue with it;
 /// - it holds limits::commit_bytes_max.
-/// Thread: submit() and flush() on any. `done` is called on the writer thread. It must be short,
-/// must not throw, and must not drop the last reference to this object's owner.
+/// Thread: any. `done` is called on the thread that writes. It must be short, must not throw, and
+///         must not drop the last reference to this object's owner.
 /// Order:  jobs are written in the order of submit(). When a job breaks the transaction, the jobs
 ///         before it are committed, then the job is tried once more alone.
 /// Errors: storage_failed also when memory runs out, here or in the sink (std::bad_alloc); then the
@@ -85,7 +88,17 @@ public:
   group_commit(const group_commit&) = delete;
   group_commit& operator=(const group_commit&) = delete;
 
-  void submit(commit_job job);
+  void submit(commit_job job) { static_cast<void>(enqueue(std::move(job))); }
+  /// As submit(), on a thread that will have nothing to do before the answer. True: the writer
+  /// thread sleeps on, and the job is left to the caller. The caller soon calls write_left(), or
+  /// call_writer() if it has something else to do.
+  bool submit_or_leave(commit_job job);
+  /// Writes and commits all that waits, on the calling thread. False: the writer thread does so, or
+  /// another caller.
+  /// Blocks: on a commit. Signals to the calling thread wait for as long.
+  bool write_left();
+  /// Leaves all that waits to the writer thread.
+  void call_writer();
   /// Submits the job with `durable` and waits for the answer.
   result<void> submit_and_wait(commit_job job);
   /// Commits the jobs of a thread (of all threads when empty) that were accepted and are not
@@ -97,12 +110,19 @@ private:
   using clock = std::chrono::steady_clock;
 
   // ---- the queue, shared
+  bool enqueue(commit_job job);
+  bool writer_has_nothing() const noexcept;
   bool wait_for_work();
   bool poll_for_work();
   bool queue_is_empty() const noexcept;
+  void take_queue();
+  bool begin_turn();
+  bool take_more();
+  void end_turn();
 
-  // ---- the transaction, on the writer thread
+  // ---- the transaction, on the thread that writes
   void run();
+  void write_next();
   void take(commit_job& job);
   bool answer_at_once(commit_job& job);
   bool open(commit_job& job);
@@ -112,8 +132,10 @@ private:
   result<void> write_batch();
   void foresee(std::span<const commit_job> jobs);
   bool is_due() const;
+  void end_transaction();
   void close();
   result<void> commit_batch();
+  bool is_of_one_waiter() const;
   void refuse(commit_job& job, const troupe::error& why);
   void settle(const result<void>& committed);
   void give_up();
@@ -125,6 +147,7 @@ private:
   std::condition_variable queue_filled_;
   std::vector<commit_job> queue_;
   bool writer_sleeps_ = false;
+  bool waiter_writes_ = false; // in write_left(); the writer thread sleeps
   bool stopping_ = false;
   std::atomic<std::size_t> queued_ = 0; // queue_.size(), readable without the lock
   std::atomic<bool> stop_seen_ = false;
@@ -136,6 +159,7 @@ private:
   bool is_open_ = false;
   std::size_t batch_bytes_ = 0;
   bool batch_is_awaited_ = false; // a durable job that hurries is in batch_
+  bool expects_waiter_ = false;   // the thread that submitted the last batch can write the next one
   clock::time_point opened_at_;
   std::unordered_map<std::string, troupe::error> lost_; // the error of accepted jobs that were not
                                                         // committed, by thread

@@ -23,6 +23,20 @@ public:
               std::function<void(result<void>)> done) override {
     submit_lent(std::move(request), when, std::move(done), nullptr);
   }
+  /// As submit(), on a thread that will have nothing to do before the answer. True: the request is
+  /// left to the caller. The caller soon calls write_left(), or call_writer() if it has something
+  /// else to do.
+  virtual bool submit_or_leave(save_request request, save_ack when,
+                               std::function<void(result<void>)> done) {
+    submit(std::move(request), when, std::move(done));
+    return false;
+  }
+  /// Writes what waits, on the calling thread, which also calls the `done`. False: another thread
+  /// writes it.
+  /// Blocks: on a commit.
+  virtual bool write_left() { return false; }
+  /// Leaves what waits to the saver's own thread.
+  virtual void call_writer() {}
 };
 
 } // namespace troupe

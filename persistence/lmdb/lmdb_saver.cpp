@@ -45,6 +45,18 @@ public:
     }
   }
 
+  bool submit_or_leave(save_request request, save_ack when,
+                       std::function<void(result<void>)> done) override {
+    if (auto ok = check_request(request); !ok) {
+      done(std::move(ok));
+      return false;
+    }
+    return commits_.submit_or_leave(
+      {.request = std::move(request), .when = when, .done = std::move(done)});
+  }
+  bool write_left() override { return commits_.write_left(); }
+  void call_writer() override { commits_.call_writer(); }
+
   result<std::optional<checkpoint_tuple>>
   get_tuple_of(const checkpoint_ref& ref, const std::vector<std::string>& channels) override {
     return read(check_ref(ref), ref.thread_id,

@@ -3,9 +3,16 @@
 
 #include "tests/fixtures/savers.hpp"
 
+#include <pthread.h>
+#include <signal.h>
+
 #include <atomic>
+#include <csignal>
+#include <functional>
+#include <future>
 #include <latch>
 #include <new>
+#include <thread>
 
 namespace troupe {
 
@@ -40,6 +47,7 @@ public:
     return {.answer = {}, .bytes = id == "big" ? limits::commit_bytes_max : 1};
   }
   result<void> commit() override {
+    at_commit();
     if (commits_to_fail > 0 && commits_to_fail-- > 0)
       return full("commit");
     if (has_no_memory.exchange(false))
@@ -64,6 +72,7 @@ public:
     return committed_;
   }
 
+  std::function<void()> at_commit = [] {}; // on the thread that writes; set while none does
   std::atomic<int> begins_to_fail = 0;
   std::atomic<int> commits_to_fail = 0;
   std::atomic<bool> has_no_memory = false; // at the next commit
@@ -109,6 +118,35 @@ commit_answer durable(group_commit& to, std::string id) {
 struct group_commit_fixture {
   recording_sink sink;
   group_commit commits{sink, 1h}; // nothing is committed because of its age
+};
+
+// A thread that waits for its answers, and writes what is left to it.
+struct waiter_fixture : group_commit_fixture {
+  struct submitted {
+    bool left = false;
+    commit_answer answer;
+  };
+  submitted submit_or_leave(std::string id, save_ack when = save_ack::durable) {
+    auto promise = std::make_shared<std::promise<result<void>>>();
+    auto future = promise->get_future();
+    auto job = job_of(std::move(id));
+    job.when = when;
+    job.done = [promise](result<void> r) { promise->set_value(std::move(r)); };
+    auto left = commits.submit_or_leave(std::move(job));
+    return {left, std::move(future)};
+  }
+  // Submits until the writer thread sleeps: it does so soon after it has written.
+  commit_answer left_job(const std::string& id) {
+    while (true) {
+      auto [left, answer] = submit_or_leave(id);
+      if (left)
+        return std::move(answer);
+      answer.get().value();
+    }
+  }
+  static bool has_come(const commit_answer& answer) {
+    return answer.wait_for(0s) == std::future_status::ready;
+  }
 };
 
 } // namespace
@@ -359,6 +397,160 @@ BOOST_AUTO_TEST_CASE(an_idle_writer_commits_what_is_as_old_as_the_window) {
   unhurried.hurries = false;
   submit(commits, std::move(unhurried), save_ack::durable).get().value();
   BOOST_TEST((sink.committed() == std::vector<texts>{{"a"}, {"b"}}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_FIXTURE_TEST_SUITE(persistence_group_commit_waiter, waiter_fixture)
+
+BOOST_AUTO_TEST_CASE(a_waiter_writes_what_was_left_to_it) {
+  auto first = left_job("a");
+  auto second = submit_or_leave("b", save_ack::accepted);
+  BOOST_TEST(second.left);
+  BOOST_TEST((!has_come(first) && !has_come(second.answer)));
+  auto written_by = std::thread::id{};
+  sink.at_commit = [&] { written_by = std::this_thread::get_id(); };
+  BOOST_TEST(commits.write_left());
+  BOOST_TEST((written_by == std::this_thread::get_id()));
+  BOOST_REQUIRE((has_come(first) && has_come(second.answer)));
+  first.get().value();
+  second.answer.get().value();
+  BOOST_TEST((sink.committed().back() == texts{"a", "b"}));
+  BOOST_TEST(!commits.write_left()); // nothing is left
+}
+
+BOOST_AUTO_TEST_CASE(a_waiter_leaves_no_transaction_open) {
+  left_job("a");
+  BOOST_TEST(commits.write_left());
+  auto only_accepted = submit_or_leave("b", save_ack::accepted);
+  if (only_accepted.left)
+    BOOST_TEST(commits.write_left());
+  only_accepted.answer.get().value();
+  durable(commits, "c").get().value();
+  BOOST_TEST((sink.committed().back() == texts{"c"}));
+}
+
+BOOST_AUTO_TEST_CASE(the_writer_thread_writes_when_it_is_called) {
+  auto answer = left_job("a");
+  commits.call_writer();
+  answer.get().value();
+  commits.call_writer(); // nothing waits
+  durable(commits, "b").get().value();
+}
+
+BOOST_AUTO_TEST_CASE(another_job_wakes_the_writer_for_both) {
+  auto answer = left_job("a");
+  auto other = durable(commits, "b");
+  answer.get().value();
+  other.get().value();
+  BOOST_TEST(!commits.write_left());
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_left_to_a_waiter_while_a_transaction_is_open) {
+  left_job("a");
+  BOOST_TEST(commits.write_left());
+  accepted(commits, "b").get().value(); // opens one
+  auto [left, answer] = submit_or_leave("c");
+  BOOST_TEST(!left);
+  answer.get().value();
+  BOOST_TEST((sink.committed().back() == texts{"b", "c"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_comes_at_the_end_of_a_waiters_turn_goes_to_the_writer_thread) {
+  auto first = left_job("a");
+  commit_answer second;
+  sink.at_commit = [&] {
+    if (!second.valid())
+      second = durable(commits, "b");
+  };
+  BOOST_TEST(commits.write_left());
+  first.get().value();
+  second.get().value();
+  BOOST_TEST((sink.committed().back() == texts{"b"}));
+}
+
+BOOST_AUTO_TEST_CASE(one_waiter_writes_at_a_time) {
+  auto first = left_job("a");
+  sink.hold(true);
+  auto writes = std::async(std::launch::async, [this] { return commits.write_left(); });
+  while (true) { // until that thread has its turn
+    auto [left, answer] = submit_or_leave("b");
+    if (!left)
+      break;
+  }
+  BOOST_TEST(!commits.write_left());
+  sink.hold(false);
+  BOOST_TEST(writes.get());
+  first.get().value();
+}
+
+BOOST_AUTO_TEST_CASE(a_waiters_failures_are_answers) {
+  auto refused = left_job("a");
+  sink.commits_to_fail = 2;
+  BOOST_TEST(commits.write_left());
+  require_error(refused.get(), errc::storage_full);
+  auto without_memory = left_job("b");
+  sink.has_no_memory = true;
+  BOOST_TEST(commits.write_left());
+  require_error(without_memory.get(), errc::storage_failed);
+  auto stored = left_job("c");
+  BOOST_TEST(commits.write_left());
+  stored.get().value();
+}
+
+BOOST_AUTO_TEST_CASE(signals_wait_while_a_waiter_writes_and_that_of_a_file_too_large_is_dropped) {
+  static volatile std::sig_atomic_t seen = 0;
+  auto before = std::signal(SIGUSR1, [](int) { seen = 1; });
+  left_job("a");
+  sink.at_commit = [] {
+    pthread_kill(pthread_self(), SIGXFSZ); // would end the process
+    pthread_kill(pthread_self(), SIGUSR1);
+    BOOST_TEST(seen == 0);
+  };
+  BOOST_TEST(commits.write_left());
+  BOOST_TEST(seen == 1);
+  std::signal(SIGUSR1, before);
+}
+
+BOOST_AUTO_TEST_CASE(waiters_and_others_keep_each_their_order) {
+  constexpr int threads = 4;
+  constexpr int jobs = 300;
+  {
+    std::latch start{threads};
+    std::vector<std::jthread> submitters;
+    for (int t = 0; t < threads; ++t)
+      submitters.emplace_back([this, &start, t] {
+        start.arrive_and_wait();
+        for (int i = 0; i < jobs; ++i) {
+          auto id = std::to_string(t) + ":" + std::to_string(i);
+          if (t == 0) {
+            durable(commits, id).get().value();
+            continue;
+          }
+          auto [left, answer] = submit_or_leave(id);
+          if (left && i % 3 == 0)
+            commits.call_writer();
+          else if (left)
+            commits.write_left();
+          answer.get().value();
+        }
+      });
+  }
+  std::vector<int> next(threads);
+  for (const auto& batch : sink.committed())
+    for (const auto& id : batch)
+      BOOST_REQUIRE(std::stoi(id.substr(2)) == next.at(static_cast<std::size_t>(id[0] - '0'))++);
+  for (auto n : next)
+    BOOST_TEST(n == jobs);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_commits_what_was_left) {
+  commit_answer answer;
+  {
+    waiter_fixture other;
+    answer = other.left_job("a");
+  }
+  answer.get().value();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
