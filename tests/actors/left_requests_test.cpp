@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_CASE(the_reader_of_a_stream_writes_unless_a_part_waits_for_it) {
   auto app = rt.load(three_steps());
   auto parts = 0;
   for (auto& part : app.stream({{"n", 0}}, {.thread_id = "t", .durability = durability::sync},
-                               {.modes = {stream_mode::values}}))
+                               {stream_mode::values}))
     parts += part.mode == stream_mode::values;
   BOOST_TEST(parts == 4);
   BOOST_TEST(saver->submitted == 0);
