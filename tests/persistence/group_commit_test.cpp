@@ -99,13 +99,17 @@ commit_job job_of(std::string thread_id) {
 
 using commit_answer = std::future<result<void>>;
 
-commit_answer submit(group_commit& to, commit_job job, save_ack when) {
+commit_answer answer_of(commit_job& job, save_ack when) {
   auto promise = std::make_shared<std::promise<result<void>>>();
-  auto future = promise->get_future();
   job.when = when;
   job.done = [promise](result<void> r) { promise->set_value(std::move(r)); };
+  return promise->get_future();
+}
+
+commit_answer submit(group_commit& to, commit_job job, save_ack when) {
+  auto answer = answer_of(job, when);
   to.submit(std::move(job));
-  return future;
+  return answer;
 }
 
 commit_answer accepted(group_commit& to, std::string id) {
@@ -113,6 +117,16 @@ commit_answer accepted(group_commit& to, std::string id) {
 }
 commit_answer durable(group_commit& to, std::string id) {
   return submit(to, job_of(std::move(id)), save_ack::durable);
+}
+
+// The ids are "thread:number"; each thread's numbers grow by one up to `jobs`.
+void require_order(const std::vector<texts>& committed, int threads, int jobs) {
+  std::vector<int> next(static_cast<std::size_t>(threads));
+  for (const auto& batch : committed)
+    for (const auto& id : batch)
+      BOOST_REQUIRE(std::stoi(id.substr(2)) == next.at(static_cast<std::size_t>(id[0] - '0'))++);
+  for (auto n : next)
+    BOOST_TEST(n == jobs);
 }
 
 struct group_commit_fixture {
@@ -127,13 +141,10 @@ struct waiter_fixture : group_commit_fixture {
     commit_answer answer;
   };
   submitted submit_or_leave(std::string id, save_ack when = save_ack::durable) {
-    auto promise = std::make_shared<std::promise<result<void>>>();
-    auto future = promise->get_future();
     auto job = job_of(std::move(id));
-    job.when = when;
-    job.done = [promise](result<void> r) { promise->set_value(std::move(r)); };
+    auto answer = answer_of(job, when);
     auto left = commits.submit_or_leave(std::move(job));
-    return {left, std::move(future)};
+    return {left, std::move(answer)};
   }
   // Submits until the writer thread sleeps: it does so soon after it has written.
   commit_answer left_job(const std::string& id) {
@@ -372,12 +383,7 @@ BOOST_AUTO_TEST_CASE(many_threads_keep_each_its_order) {
         }
       });
   }
-  std::vector<int> next(threads);
-  for (const auto& batch : sink.committed())
-    for (const auto& id : batch)
-      BOOST_REQUIRE(std::stoi(id.substr(2)) == next.at(static_cast<std::size_t>(id[0] - '0'))++);
-  for (auto n : next)
-    BOOST_TEST(n == jobs);
+  require_order(sink.committed(), threads, jobs);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
@@ -536,12 +542,7 @@ BOOST_AUTO_TEST_CASE(waiters_and_others_keep_each_their_order) {
         }
       });
   }
-  std::vector<int> next(threads);
-  for (const auto& batch : sink.committed())
-    for (const auto& id : batch)
-      BOOST_REQUIRE(std::stoi(id.substr(2)) == next.at(static_cast<std::size_t>(id[0] - '0'))++);
-  for (auto n : next)
-    BOOST_TEST(n == jobs);
+  require_order(sink.committed(), threads, jobs);
 }
 
 BOOST_AUTO_TEST_CASE(the_end_commits_what_was_left) {
