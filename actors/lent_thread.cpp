@@ -97,9 +97,9 @@ void lent_thread::give_back() {
       auto* job = queue_.front();
       queue_.pop_front();
       resume(job);
+      pass_on_left();
     }
   }
-  pass_on_left();
   logger_.reset();
 }
 

@@ -5,6 +5,8 @@
 //  - only the lending thread resumes actors from the queues; other threads push under the lock.
 //  - a unit outlives every actor that was ever resumed on it: it belongs to the runtime.
 //  - a job that is pushed while no thread is lent goes to the scheduler, so none is lost.
+//  - a request that a saver left to the thread is written, or passed on to the saver, before the
+//    thread resumes another actor, sleeps, or returns to its caller.
 #pragma once
 
 #include "actors/logger_reference.hpp"

@@ -51,8 +51,8 @@ struct commit_job {
 };
 
 /// A store with at most one open transaction. When a member throws std::bad_alloc, abort() is
-/// called next, whether a transaction is open or not. Thread: one at a time. A transaction ends on
-/// the thread on which it began.
+/// called next, whether a transaction is open or not.
+/// Thread: one at a time. A transaction ends on the thread on which it began.
 class commit_sink {
 public:
   virtual ~commit_sink() = default;

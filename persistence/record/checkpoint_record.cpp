@@ -192,13 +192,6 @@ void append_checkpoint(const checkpoint_head& head, const checkpoint_numbers& nu
       to.put(channel);
 }
 
-void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::string_view metadata,
-                       name_table& names, std::string& out) {
-  checkpoint_numbers numbers;
-  number_names(cp, names, numbers);
-  append_checkpoint({cp.v, cp.ts, parent_id, metadata}, numbers, out);
-}
-
 result<std::string_view> read_checkpoint(std::string_view payload, std::size_t names,
                                          numbered_checkpoint& out) {
   checkpoint_reader from{payload, names};

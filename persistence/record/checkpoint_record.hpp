@@ -84,9 +84,6 @@ void number_names(const checkpoint& cp, name_table& names, checkpoint_numbers& o
 /// read_checkpoint() will be given.
 void append_checkpoint(const checkpoint_head& head, const checkpoint_numbers& numbers,
                        std::string& out);
-/// The same of a checkpoint; names get numbers from `names`.
-void append_checkpoint(const checkpoint& cp, std::string_view parent_id, std::string_view metadata,
-                       name_table& names, std::string& out);
 
 /// The same with names. Errors: checkpoint_corrupt.
 result<stored_checkpoint> read_checkpoint(std::string_view payload,

@@ -1,11 +1,11 @@
 // Requests that a saver leaves to the thread that waits for their answer.
 #include "actors/lent_thread.hpp"
-#include "persistence/writer_saver.hpp"
+#include "tests/fixtures/forgetful_saver.hpp"
 #include "tests/fixtures/small_graphs.hpp"
+#include "tests/fixtures/small_job.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
-#include <caf/ref_counted.hpp>
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,22 +17,8 @@
 namespace troupe {
 namespace {
 
-class small_job : public caf::resumable, public caf::ref_counted {
-public:
-  explicit small_job(std::function<void()> body) : body_{std::move(body)} {}
-  resume_result resume(caf::execution_unit*, std::size_t) override {
-    body_();
-    return awaiting_message;
-  }
-  void intrusive_ptr_add_ref_impl() override { ref(); }
-  void intrusive_ptr_release_impl() override { deref(); }
-
-private:
-  std::function<void()> body_;
-};
-
-/// Leaves all requests that may be left. Stores nothing.
-class leaving_saver : public writer_saver {
+/// Leaves all requests that may be left.
+class leaving_saver : public forgetful_saver {
 public:
   void submit_lent(save_request, save_ack, std::function<void(result<void>)> done,
                    std::shared_ptr<spent_requests>) override {
@@ -58,16 +44,6 @@ public:
       at_answers();
     });
   }
-  result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref&) override {
-    return std::optional<checkpoint_tuple>{};
-  }
-  result<std::vector<checkpoint_tuple>> list(const list_query&) override {
-    return std::vector<checkpoint_tuple>{};
-  }
-  result<void> put(const checkpoint_ref&, const checkpoint_put&) override { return {}; }
-  result<void> put_writes(const checkpoint_ref&, const task_writes&) override { return {}; }
-  result<void> delete_thread(const std::string&) override { return {}; }
-  result<std::vector<thread_info>> threads() override { return std::vector<thread_info>{}; }
 
   int submitted = 0;
   int written = 0; // calls, as `called`
@@ -138,8 +114,11 @@ BOOST_AUTO_TEST_CASE(the_savers_thread_writes_when_the_lender_stops_waiting) {
   });
   unit.run_until([&] { return ran; });
   BOOST_TEST((saver.called == 1 && saver.written == 0));
+  auto called_before_the_next = 0;
   leaves(true);
+  push([&] { called_before_the_next = saver.called; });
   unit.give_back();
+  BOOST_TEST(called_before_the_next == 2);
   BOOST_TEST((saver.called == 2 && saver.written == 0));
 }
 

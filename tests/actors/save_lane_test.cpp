@@ -1,5 +1,6 @@
 // The way of a run's requests to a saver with a thread of its own: one at a time, in order.
 #include "actors/save_lane.hpp"
+#include "tests/fixtures/forgetful_saver.hpp"
 #include "tests/fixtures/small_graphs.hpp"
 
 #include <troupe/saver.hpp>
@@ -15,8 +16,8 @@
 namespace troupe {
 namespace {
 
-/// Keeps requests until the test answers them. Stores nothing.
-class hand_answered_saver : public writer_saver {
+/// Keeps requests until the test answers them.
+class hand_answered_saver : public forgetful_saver {
 public:
   void submit_lent(save_request request, save_ack, std::function<void(result<void>)> done,
                    std::shared_ptr<spent_requests> spent) override {
@@ -28,16 +29,6 @@ public:
     spent->give(std::move(request));
     held_.push_back(std::move(done));
   }
-  result<std::optional<checkpoint_tuple>> get_tuple(const checkpoint_ref&) override {
-    return std::optional<checkpoint_tuple>{};
-  }
-  result<std::vector<checkpoint_tuple>> list(const list_query&) override {
-    return std::vector<checkpoint_tuple>{};
-  }
-  result<void> put(const checkpoint_ref&, const checkpoint_put&) override { return {}; }
-  result<void> put_writes(const checkpoint_ref&, const task_writes&) override { return {}; }
-  result<void> delete_thread(const std::string&) override { return {}; }
-  result<std::vector<thread_info>> threads() override { return std::vector<thread_info>{}; }
 
   void answer(const result<void>& how = {}) {
     auto done = std::move(held_.front());

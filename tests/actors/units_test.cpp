@@ -1,35 +1,16 @@
 // The execution units that outlive their runtime.
 #include "actors/strand.hpp"
+#include "tests/fixtures/small_job.hpp"
 
 #include <caf/actor_system.hpp>
 #include <caf/actor_system_config.hpp>
-#include <caf/ref_counted.hpp>
 
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
-#include <functional>
 #include <future>
 
 namespace troupe {
-namespace {
-
-class job : public caf::resumable, public caf::ref_counted {
-public:
-  explicit job(std::function<void()> body) : body_{std::move(body)} {}
-  resume_result resume(caf::execution_unit*, std::size_t) override {
-    body_();
-    return awaiting_message;
-  }
-  void intrusive_ptr_add_ref_impl() override { ref(); }
-  void intrusive_ptr_release_impl() override { deref(); }
-
-private:
-  std::function<void()> body_;
-};
-
-} // namespace
-
 BOOST_AUTO_TEST_SUITE(actors_units)
 
 BOOST_AUTO_TEST_CASE(a_strand_that_nobody_owns_any_more_ends_its_queue_first) {
@@ -39,8 +20,8 @@ BOOST_AUTO_TEST_CASE(a_strand_that_nobody_owns_any_more_ends_its_queue_first) {
   std::promise<void> owned_no_more;
   std::promise<void> second_ran;
   auto* unit = owner.get();
-  unit->exec_later(new job{[&] { owned_no_more.get_future().wait(); }});
-  unit->exec_later(new job{[&] { second_ran.set_value(); }});
+  unit->exec_later(new small_job{[&] { owned_no_more.get_future().wait(); }});
+  unit->exec_later(new small_job{[&] { second_ran.set_value(); }});
   owner.reset();
   owned_no_more.set_value();
   auto ran = second_ran.get_future();
@@ -58,7 +39,7 @@ BOOST_AUTO_TEST_CASE(a_strand_goes_with_the_last_of_its_owners) {
   };
   caf::intrusive_ptr<strand> owner{new watched{system, gone}};
   std::promise<void> ran;
-  owner->exec_later(new job{[&] { ran.set_value(); }});
+  owner->exec_later(new small_job{[&] { ran.set_value(); }});
   ran.get_future().wait();
   owner.reset();
   auto went = gone.get_future(); // the scheduler's share too
@@ -72,7 +53,7 @@ BOOST_AUTO_TEST_CASE(a_thread_that_takes_the_turn_of_a_strand_resumes_its_jobs) 
   BOOST_REQUIRE(unit->take_turn());
   BOOST_TEST(!unit->take_turn()); // it has its turn
   bool ran = false;
-  unit->exec_later(new job{[&] { ran = true; }});
+  unit->exec_later(new small_job{[&] { ran = true; }});
   BOOST_TEST(!ran);
   BOOST_TEST((unit->resume(nullptr, 1) == caf::resumable::awaiting_message));
   BOOST_TEST(ran);

@@ -1,5 +1,6 @@
 // The payloads of checkpoint, writes, small values and names records: what reads writes itself and
 // reads back.
+#include "tests/fixtures/checkpoint_payload.hpp"
 #include "tests/fuzz_bytes/target.hpp"
 
 #include "persistence/record/checkpoint_record.hpp"
@@ -43,7 +44,7 @@ void try_checkpoint(std::string_view payload) {
           "each version has its channel's number");
   auto names = table_of_names();
   std::string again;
-  append_checkpoint(read->checkpoint, read->parent_id, read->metadata, names, again);
+  test::append_checkpoint(read->checkpoint, read->parent_id, read->metadata, names, again);
   require(!names.has_new(), "a checkpoint names only what the table has");
   auto second = read_checkpoint(again, known_names);
   require(second && second->checkpoint == read->checkpoint && second->parent_id == read->parent_id
@@ -111,14 +112,14 @@ std::vector<std::string> seeds() {
   cp.versions_seen = {{"a", {{"branch:to:a", {4, 77}}}}};
   cp.updated_channels = {{"branch:to:a", "count"}};
   std::string small;
-  append_checkpoint(cp, "1ef4f797-8335-6428-8001-8a1503f9b875",
-                    "\x81\xa1"
-                    "a\x01",
-                    names, small);
+  test::append_checkpoint(cp, "1ef4f797-8335-6428-8001-8a1503f9b875",
+                          "\x81\xa1"
+                          "a\x01",
+                          names, small);
   cp = {};
   cp.ts = "yesterday";
   std::string odd;
-  append_checkpoint(cp, "no uuid", "\x80", names, odd);
+  test::append_checkpoint(cp, "no uuid", "\x80", names, odd);
   std::vector<stored_write> some{{-3, 2, "~a", "\xc0"}, {0, 1, "~a", "\x01"}, {1, 3, "", "\xa1x"}};
   std::string writes;
   append_writes(some, nullptr, writes);

@@ -119,6 +119,17 @@ commit_answer durable(group_commit& to, std::string id) {
   return submit(to, job_of(std::move(id)), save_ack::durable);
 }
 
+// Calls `body` with 0, 1 ... on as many threads, which begin together.
+template <class Fn> void on_threads(int threads, Fn body) {
+  std::latch start{threads};
+  std::vector<std::jthread> all;
+  for (int t = 0; t < threads; ++t)
+    all.emplace_back([&start, &body, t] {
+      start.arrive_and_wait();
+      body(t);
+    });
+}
+
 // The ids are "thread:number"; each thread's numbers grow by one up to `jobs`.
 void require_order(const std::vector<texts>& committed, int threads, int jobs) {
   std::vector<int> next(static_cast<std::size_t>(threads));
@@ -369,20 +380,12 @@ BOOST_AUTO_TEST_CASE(a_callback_may_submit) {
 BOOST_AUTO_TEST_CASE(many_threads_keep_each_its_order) {
   constexpr int threads = 4;
   constexpr int jobs = 500;
-  {
-    std::latch start{threads};
-    std::vector<std::jthread> submitters;
-    for (int t = 0; t < threads; ++t)
-      submitters.emplace_back([this, &start, t] {
-        start.arrive_and_wait();
-        for (int i = 0; i < jobs; ++i) {
-          auto when = i % 100 == 99 ? save_ack::durable : save_ack::accepted;
-          auto a = submit(commits, job_of(std::to_string(t) + ":" + std::to_string(i)), when);
-          if (!a.get())
-            std::abort();
-        }
-      });
-  }
+  on_threads(threads, [this](int t) {
+    for (int i = 0; i < jobs; ++i) {
+      auto when = i % 100 == 99 ? save_ack::durable : save_ack::accepted;
+      submit(commits, job_of(std::to_string(t) + ":" + std::to_string(i)), when).get().value();
+    }
+  });
   require_order(sink.committed(), threads, jobs);
 }
 
@@ -521,27 +524,21 @@ BOOST_AUTO_TEST_CASE(signals_wait_while_a_waiter_writes_and_that_of_a_file_too_l
 BOOST_AUTO_TEST_CASE(waiters_and_others_keep_each_their_order) {
   constexpr int threads = 4;
   constexpr int jobs = 300;
-  {
-    std::latch start{threads};
-    std::vector<std::jthread> submitters;
-    for (int t = 0; t < threads; ++t)
-      submitters.emplace_back([this, &start, t] {
-        start.arrive_and_wait();
-        for (int i = 0; i < jobs; ++i) {
-          auto id = std::to_string(t) + ":" + std::to_string(i);
-          if (t == 0) {
-            durable(commits, id).get().value();
-            continue;
-          }
-          auto [left, answer] = submit_or_leave(id);
-          if (left && i % 3 == 0)
-            commits.call_writer();
-          else if (left)
-            commits.write_left();
-          answer.get().value();
-        }
-      });
-  }
+  on_threads(threads, [this](int t) {
+    for (int i = 0; i < jobs; ++i) {
+      auto id = std::to_string(t) + ":" + std::to_string(i);
+      if (t == 0) {
+        durable(commits, id).get().value();
+        continue;
+      }
+      auto [left, answer] = submit_or_leave(id);
+      if (left && i % 3 == 0)
+        commits.call_writer();
+      else if (left)
+        commits.write_left();
+      answer.get().value();
+    }
+  });
   require_order(sink.committed(), threads, jobs);
 }
 

@@ -5,6 +5,7 @@
 #include "persistence/record/store_format.hpp"
 #include "persistence/record/timestamp_text.hpp"
 
+#include "tests/fixtures/checkpoint_payload.hpp"
 #include "tests/fixtures/savers.hpp"
 
 #include <boost/test/data/monomorphic.hpp>
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_small_checkpoint_takes_under_two_hundred_bytes) {
   name_table names;
   std::string record;
   begin_record(record);
-  append_checkpoint(sample_checkpoint(), parent, sample_metadata(), names, record);
+  test::append_checkpoint(sample_checkpoint(), parent, sample_metadata(), names, record);
   BOOST_TEST(record.size() < 200u);
   BOOST_TEST_MESSAGE("bytes: " << record.size());
 }
@@ -117,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_small_checkpoint_takes_under_two_hundred_bytes) {
 BOOST_AUTO_TEST_CASE(a_checkpoint_reads_back) {
   name_table names;
   std::string payload;
-  append_checkpoint(sample_checkpoint(), parent, sample_metadata(), names, payload);
+  test::append_checkpoint(sample_checkpoint(), parent, sample_metadata(), names, payload);
   std::string batch;
   names.append_new(batch);
   std::vector<std::string_view> views;
@@ -135,7 +136,7 @@ BOOST_DATA_TEST_CASE(damaged_payloads_are_refused_or_read, boost::unit_test::dat
                      seed) {
   name_table names;
   std::string payload;
-  append_checkpoint(sample_checkpoint(), parent, sample_metadata(), names, payload);
+  test::append_checkpoint(sample_checkpoint(), parent, sample_metadata(), names, payload);
   std::string batch;
   names.append_new(batch);
   std::vector<std::string_view> views;
