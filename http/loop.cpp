@@ -15,8 +15,11 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <csignal>
+#include <cstdlib>
 #include <map>
+#include <mutex>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -56,13 +59,12 @@ private:
   int fd_;
 };
 
-bool curl_is_ready() {
-  static const bool ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK;
-  return ready;
-}
-
 http_error loop_error(const http_transfer& transfer, http_fault fault, std::string_view what) {
   return {fault, transfer.request().url, what};
+}
+
+http_error was_stopped(const http_transfer& transfer) {
+  return loop_error(transfer, http_fault::given_up, "the client was stopped");
 }
 
 } // namespace
@@ -82,6 +84,11 @@ public:
 
   void post(order o);
   void stop();
+  /// Waits until the thread ended. Not for the thread itself.
+  void join();
+
+  /// Whether the last holder let go on the thread itself, so that nobody joined it.
+  bool is_left() const { return left_; }
 
 private:
   using deadline_list = std::multimap<clock::time_point, http_transfer*>;
@@ -123,6 +130,7 @@ private:
   std::vector<order> orders_;
   bool stopped_ = false;
   std::thread thread_;
+  std::atomic<bool> left_ = false;
 
   // of the loop's thread
   descriptor epoll_{epoll_create1(EPOLL_CLOEXEC)};
@@ -136,12 +144,79 @@ private:
   std::optional<clock::time_point> curl_due_;
 };
 
+// ---- the end of the process ---------------------------------------------------------------------
+
+namespace {
+
+// The loops whose threads were not joined yet. A process that ends stops and joins them before
+// OpenSSL frees what is its own: a thread that runs on would use it, or leak its own part.
+class unjoined_loops {
+public:
+  using loop_work = std::shared_ptr<http_loop::work>;
+
+  // Is never destroyed: a thread may start, or be joined, while the process ends.
+  static unjoined_loops& all() {
+    static auto* const loops = new unjoined_loops;
+    return *loops;
+  }
+
+  // Also joins the threads that nobody else joins.
+  void add(loop_work loop) {
+    std::vector<loop_work> left;
+    {
+      std::lock_guard lock{mutex_};
+      for (const auto& one : loops_)
+        if (one->is_left())
+          left.push_back(one);
+      loops_.push_back(std::move(loop));
+      process_ = ::getpid();
+    }
+    for (const auto& one : left)
+      one->join();
+  }
+
+  void remove(const http_loop::work* loop) {
+    std::lock_guard lock{mutex_};
+    std::erase_if(loops_, [loop](const auto& one) { return one.get() == loop; });
+  }
+
+  void end_all() {
+    std::vector<loop_work> running;
+    {
+      std::lock_guard lock{mutex_};
+      if (process_ != ::getpid())
+        return; // a child of fork() has no thread but its own
+      running = loops_;
+    }
+    for (const auto& one : running)
+      one->stop();
+  }
+
+private:
+  std::mutex mutex_;
+  std::vector<loop_work> loops_;
+  pid_t process_ = 0; // the one that runs them
+};
+
+// Handlers of the process's end run in reverse: this one before that of OpenSSL.
+bool curl_is_ready() {
+  static const bool ready = curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK
+                            && std::atexit([] { unjoined_loops::all().end_all(); }) == 0;
+  return ready;
+}
+
+} // namespace
+
 // ---- from other threads -------------------------------------------------------------------------
 
 void http_loop::work::post(order o) {
-  std::lock_guard lock{mutex_};
-  if (stopped_)
+  std::unique_lock lock{mutex_};
+  if (stopped_) {
+    lock.unlock();
+    if (o.what == kind::start) // the process ends
+      o.transfer->end(was_stopped(*o.transfer));
     return;
+  }
   bool wakes = orders_.empty();
   orders_.push_back(std::move(o));
   if (!thread_.joinable()) {
@@ -153,25 +228,37 @@ void http_loop::work::post(order o) {
 }
 
 void http_loop::work::stop() {
-  std::thread thread;
+  bool is_own_thread;
   {
     std::lock_guard lock{mutex_};
     stopped_ = true;
-    thread.swap(thread_);
+    is_own_thread = thread_.get_id() == std::this_thread::get_id();
   }
   eventfd_write(wake_.get(), 1);
+  if (is_own_thread)
+    left_ = true; // a reader's callback dropped the last reference
+  else
+    join();
+}
+
+void http_loop::work::join() {
+  std::thread thread;
+  {
+    std::lock_guard lock{mutex_};
+    thread.swap(thread_);
+  }
   if (!thread.joinable())
     return;
-  if (thread.get_id() == std::this_thread::get_id())
-    thread.detach(); // a reader's callback dropped the last reference
-  else
-    thread.join();
+  thread.join();
+  unjoined_loops::all().remove(this);
 }
 
 // ---- the thread ---------------------------------------------------------------------------------
 
 void http_loop::work::run() {
-  if (curl_is_ready())
+  bool is_ready = curl_is_ready();
+  unjoined_loops::all().add(shared_from_this());
+  if (is_ready)
     multi_.reset(curl_multi_init());
   if (multi_) {
     auto set = [this](auto option, auto v) { curl_multi_setopt(multi_.get(), option, v); };
@@ -203,7 +290,7 @@ void http_loop::work::run() {
   }
   while (!lives_.empty()) {
     auto transfer = lives_.begin()->second.curl->transfer();
-    finish(transfer, loop_error(*transfer, http_fault::given_up, "the client was stopped"));
+    finish(transfer, was_stopped(*transfer));
   }
   multi_.reset();
 }
