@@ -55,7 +55,7 @@ struct checkpoint {
   friend bool operator==(const checkpoint&, const checkpoint&) = default;
 };
 
-/// The place of a checkpoint; an empty `checkpoint_id` means the newest.
+/// The place of a checkpoint. `checkpoint_id` has no zero byte; an empty one means the newest.
 /// Shape:  `thread_id` 1 … limits::thread_id_bytes_max bytes; `checkpoint_ns` "" for the root.
 /// Errors: see saver.
 /// Source: troupe; langgraph's config has the same keys.

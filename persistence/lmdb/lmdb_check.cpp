@@ -13,6 +13,7 @@
 
 #include <troupe/data_dir.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <unordered_map>
@@ -165,12 +166,12 @@ private:
       return payload ? result<void>{} : payload.error();
     }
     switch (part) {
-      case chain_part::checkpoints: return look_at_checkpoint(of, key, data);
+      case chain_part::checkpoints: return look_at_step(of, key, rest, data);
       case chain_part::key: return opens(key, data, record_kind::key);
       case chain_part::names: return opens(key, data, record_kind::names);
       case chain_part::namespaces: return opens(key, data, record_kind::ns);
       case chain_part::values: return look_at_value(key, data);
-      case chain_part::writes: return look_at_writes(of, key, rest, data);
+      case chain_part::old_writes: return look_at_old_writes(of, key, rest, data);
     }
     return error{errc::checkpoint_corrupt, "key " + hex(key) + ": unknown kind of key"};
   }
@@ -182,6 +183,16 @@ private:
 
   const std::vector<std::string_view>& names_of(const owner& of) { return names_[of.thread]; }
 
+  result<void> look_at_step(const owner& of, std::string_view key, std::string_view rest,
+                            std::string_view data) {
+    auto parts = read_step_key(rest);
+    if (!parts.task_id)
+      return look_at_checkpoint(of, key, data);
+    if (auto task_id = *parts.task_id; !take_id(task_id) || !task_id.empty())
+      return troupe::damaged(record_kind::writes, "its key is malformed");
+    return look_at_writes(of, key, parts.checkpoint_id, data);
+  }
+
   result<void> look_at_checkpoint(const owner& of, std::string_view key, std::string_view data) {
     ++report_.checkpoints;
     auto payload = records_.open(data, key, record_kind::checkpoint);
@@ -192,6 +203,8 @@ private:
       return stored.error();
     if (auto metadata = read_metadata(stored->metadata); !metadata)
       return metadata.error();
+    if (auto ok = look_at_own_values(*stored); !ok)
+      return ok;
     if (stored->parent_id.empty())
       return {};
     auto parent = txn_.get(checkpoint_key(chain_, stored->parent_id));
@@ -201,12 +214,24 @@ private:
     return {};
   }
 
+  static result<void> look_at_own_values(const stored_checkpoint& of) {
+    std::vector<small_value> values;
+    if (auto read = read_small_values(of.small_values, values); !read)
+      return read;
+    for (const auto& small : values)
+      if (std::ranges::find(of.channels, small.channel) == of.channels.end())
+        return troupe::damaged(record_kind::checkpoint, "it has a value of an unknown channel");
+    return look_at_small_values(of.small_values);
+  }
+
   result<void> look_at_value(std::string_view key, std::string_view data) {
     auto place = read_value_key(key);
     if (!place)
       return troupe::damaged(record_kind::value, "its key is malformed");
-    if (!place->channel)
-      return look_at_small_values(key, data);
+    if (!place->channel) {
+      auto payload = records_.open(data, key, record_kind::small_values);
+      return payload ? look_at_small_values(*payload) : payload.error();
+    }
     auto val = kind_of(data) == record_kind::patch ? patched(key, place->at, *place->channel, data)
                                                    : whole(key, data);
     if (!val)
@@ -215,11 +240,9 @@ private:
     return {};
   }
 
-  result<void> look_at_small_values(std::string_view key, std::string_view data) {
-    auto payload = records_.open(data, key, record_kind::small_values);
+  static result<void> look_at_small_values(std::string_view payload) {
     std::vector<small_value> values;
-    auto read = payload ? read_small_values(*payload, values) : payload.error();
-    if (!read)
+    if (auto read = read_small_values(payload, values); !read)
       return read;
     for (const auto& small : values)
       if (!from_msgpack(small.bytes))
@@ -253,7 +276,14 @@ private:
     return apply_patch(before->second, *payload);
   }
 
-  result<void> look_at_writes(const owner& of, std::string_view key, std::string_view rest,
+  result<void> look_at_old_writes(const owner& of, std::string_view key, std::string_view rest,
+                                  std::string_view data) {
+    auto id = take_id(rest);
+    return id ? look_at_writes(of, key, *id, data)
+              : troupe::damaged(record_kind::writes, "its key is malformed");
+  }
+
+  result<void> look_at_writes(const owner& of, std::string_view key, std::string_view id,
                               std::string_view data) {
     auto payload = records_.open(data, key, record_kind::writes);
     if (!payload)
@@ -264,10 +294,7 @@ private:
     for (const auto& write : *writes)
       if (!from_msgpack(write.value))
         return troupe::damaged(record_kind::writes);
-    auto id = take_id(rest);
-    if (!id)
-      return troupe::damaged(record_kind::writes, "its key is malformed");
-    auto checkpoint = txn_.get(checkpoint_key(chain_, *id));
+    auto checkpoint = txn_.get(checkpoint_key(chain_, id));
     if (!checkpoint)
       return checkpoint.error();
     report_.lone_writes += checkpoint->has_value() ? 0 : 1;

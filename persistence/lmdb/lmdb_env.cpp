@@ -215,13 +215,16 @@ result<void> lmdb_txn::erase_all(std::string_view prefix) {
 
 std::size_t lmdb_txn::entries() const {
   std::size_t all = 0;
-  for (std::size_t tree = 0; tree < trees(); ++tree) {
-    MDB_stat stat{};
-    if (env_->dbis_[tree] != lmdb_env::no_tree)
-      mdb_stat(txn_, env_->dbis_[tree], &stat);
-    all += stat.ms_entries;
-  }
+  for (std::size_t tree = 0; tree < trees(); ++tree)
+    all += entries(tree);
   return all - (trees() - 1); // each named tree is an entry of tree 0
+}
+
+std::size_t lmdb_txn::entries(std::size_t tree) const {
+  MDB_stat stat{};
+  if (env_->dbis_[tree] != lmdb_env::no_tree)
+    mdb_stat(txn_, env_->dbis_[tree], &stat);
+  return stat.ms_entries;
 }
 
 std::size_t lmdb_txn::trees() const noexcept {

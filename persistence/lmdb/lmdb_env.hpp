@@ -78,6 +78,7 @@ public:
   /// Removes all keys that begin with the prefix from its tree.
   result<void> erase_all(std::string_view prefix);
   std::size_t entries() const;
+  std::size_t entries(std::size_t tree) const;
   std::size_t trees() const noexcept;
 
   /// Blocks: on the disk. Errors: storage_full, storage_failed; then nothing has changed.

@@ -24,7 +24,40 @@ result<namespace_entry> read_namespace(std::string_view stored, std::string_view
   return namespace_entry{std::string{ns}, chain};
 }
 
+// A checkpoint may have writes of thousands of tasks. After so many of them the rest is sought
+// over.
+constexpr std::size_t skipped_one_by_one_max = 4;
+
 } // namespace
+
+result<bool> checkpoint_cursor::skip_forwards(result<bool> found) {
+  for (std::size_t skipped = 0; found && *found && is_inside(); ++skipped) {
+    auto parts = read_step_key(id());
+    if (!parts.task_id)
+      return true;
+    found = skipped < skipped_one_by_one_max
+              ? at_.next()
+              : at_.seek(behind(writes_prefix(chain_, parts.checkpoint_id)));
+  }
+  return found ? result<bool>{false} : found;
+}
+
+result<bool> checkpoint_cursor::skip_backwards(result<bool> found) {
+  for (std::size_t skipped = 0; found && *found && is_inside(); ++skipped) {
+    auto parts = read_step_key(id());
+    if (!parts.task_id)
+      return true;
+    found = skipped < skipped_one_by_one_max
+              ? at_.previous()
+              : at_.seek_before(writes_prefix(chain_, parts.checkpoint_id));
+  }
+  return found ? result<bool>{false} : found;
+}
+
+result<void> erase_writes(lmdb_txn& txn, std::uint64_t chain, std::string_view checkpoint_id) {
+  auto ok = txn.erase_all(writes_prefix(chain, checkpoint_id));
+  return ok && has_old_writes(txn) ? txn.erase_all(old_writes_prefix(chain, checkpoint_id)) : ok;
+}
 
 result<std::optional<std::string_view>> find_meta(const lmdb_txn& txn, const store_key& key,
                                                   std::string_view what) {
@@ -107,13 +140,11 @@ result<std::optional<std::uint64_t>> find_chain(const lmdb_txn& txn, const check
 }
 
 result<std::string> newest_checkpoint(const lmdb_txn& txn, std::uint64_t chain) {
-  auto prefix = chain_prefix(chain, chain_part::checkpoints);
-  lmdb_cursor at{txn, prefix};
-  auto found = at.seek_before(behind(prefix));
+  checkpoint_cursor at{txn, chain};
+  auto found = at.last();
   if (!found)
     return found.error();
-  bool there = *found && at.key().starts_with(prefix.view());
-  return std::string{there ? at.key().substr(prefix.view().size()) : std::string_view{}};
+  return std::string{*found ? at.id() : std::string_view{}};
 }
 
 result<void> erase_chain(lmdb_txn& txn, std::uint64_t chain) {

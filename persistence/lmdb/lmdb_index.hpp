@@ -38,6 +38,66 @@ template <class Fn> result<void> scan_all(const lmdb_txn& txn, Fn fn) {
   return {};
 }
 
+/// Goes over the checkpoints of a chain, in the order of their ids, without their writes.
+class checkpoint_cursor {
+public:
+  checkpoint_cursor(const lmdb_txn& txn, std::uint64_t chain)
+    : chain_{chain},
+      prefix_{chain_prefix(chain, chain_part::checkpoints)},
+      at_{txn, prefix_} {}
+
+  /// Moves to the first checkpoint, the first one not before an id, the last one, the last one
+  /// before an id, or a neighbour. False: the checkpoint is missing.
+  result<bool> first() { return skip_forwards(at_.seek(prefix_)); }
+  result<bool> first_from(std::string_view id) {
+    return skip_forwards(at_.seek(checkpoint_key(chain_, id)));
+  }
+  result<bool> last() { return skip_backwards(at_.seek_before(behind(prefix_))); }
+  result<bool> last_before(std::string_view id) {
+    return skip_backwards(at_.seek_before(checkpoint_key(chain_, id)));
+  }
+  result<bool> next() { return skip_forwards(at_.next()); }
+  result<bool> previous() { return skip_backwards(at_.previous()); }
+
+  std::string_view id() const noexcept { return at_.key().substr(prefix_.view().size()); }
+  std::string_view key() const noexcept { return at_.key(); }
+  std::string_view data() const noexcept { return at_.data(); }
+
+private:
+  bool is_inside() const noexcept { return at_.key().starts_with(prefix_.view()); }
+  result<bool> skip_forwards(result<bool> found);
+  result<bool> skip_backwards(result<bool> found);
+
+  std::uint64_t chain_;
+  store_key prefix_;
+  lmdb_cursor at_;
+};
+
+/// Whether the store has writes where format 2 put them.
+inline bool has_old_writes(const lmdb_txn& txn) {
+  auto tree = tree_of(chain_prefix(0, chain_part::old_writes));
+  return tree < txn.trees() && txn.entries(tree) != 0;
+}
+
+/// Calls `fn(key, task_id, data)` for each writes record of a checkpoint.
+/// Errors: also checkpoint_corrupt for a malformed key.
+template <class Fn>
+result<void> scan_writes(const lmdb_txn& txn, std::uint64_t chain, std::string_view checkpoint_id,
+                         Fn fn) {
+  auto scan_place = [&txn, &fn](const store_key& prefix) {
+    return scan(txn, prefix, [&](std::string_view key, std::string_view data) -> result<void> {
+      auto rest = key.substr(prefix.view().size());
+      auto task_id = take_id(rest);
+      return task_id ? fn(key, *task_id, data) : damaged(record_kind::writes);
+    });
+  };
+  auto ok = scan_place(writes_prefix(chain, checkpoint_id));
+  return ok && has_old_writes(txn) ? scan_place(old_writes_prefix(chain, checkpoint_id)) : ok;
+}
+
+/// Removes the writes of a checkpoint.
+result<void> erase_writes(lmdb_txn& txn, std::uint64_t chain, std::string_view checkpoint_id);
+
 /// The stored meta record of a file; nullopt for a new file.
 /// Shape:  `what` names the kind of file, for the message.
 /// Errors: checkpoint_corrupt for another program's file; storage_failed.

@@ -9,6 +9,7 @@
 #include "persistence/record/value_patch.hpp"
 
 #include <algorithm>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace troupe {
@@ -18,14 +19,27 @@ namespace {
 using key_set = std::unordered_set<std::string>;
 using names_view = std::vector<std::string_view>;
 
-std::string_view behind_prefix(std::string_view key, const store_key& prefix) {
-  return key.substr(prefix.view().size());
-}
-
 result<stored_checkpoint> read_stored(thread_records& records, std::string_view key,
                                       std::string_view data, const names_view& names) {
   auto payload = records.open(data, key, record_kind::checkpoint);
   return payload ? read_checkpoint(*payload, names) : payload.error();
+}
+
+// Calls `fn(id, checkpoint)` for each checkpoint of a chain.
+template <class Fn>
+result<void> each_checkpoint(thread_records& records, std::uint64_t chain, const names_view& names,
+                             Fn fn) {
+  checkpoint_cursor at{records.txn(), chain};
+  auto more = at.first();
+  for (; more && *more; more = at.next()) {
+    auto scope = records.scope();
+    auto stored = read_stored(records, at.key(), at.data(), names);
+    if (!stored)
+      return stored.error();
+    if (auto ok = fn(at.id(), *stored); !ok)
+      return ok;
+  }
+  return more ? result<void>{} : more.error();
 }
 
 // ---- checkpoints --------------------------------------------------------------------------------
@@ -33,20 +47,15 @@ result<stored_checkpoint> read_stored(thread_records& records, std::string_view 
 result<namespace_summary> summarize(thread_records& records, const namespace_entry& at,
                                     const names_view& names) {
   namespace_summary out{at.ns, {}};
-  auto prefix = chain_prefix(at.chain, chain_part::checkpoints);
-  auto ok = scan(records.txn(), prefix, [&](std::string_view key, auto data) -> result<void> {
-    auto scope = records.scope();
-    auto stored = read_stored(records, key, data, names);
-    if (!stored)
-      return stored.error();
-    auto metadata = read_metadata(stored->metadata);
-    if (!metadata)
-      return metadata.error();
-    out.checkpoints.push_back({std::string{behind_prefix(key, prefix)},
-                               std::move(stored->parent_id), std::move(stored->checkpoint.ts),
-                               std::move(*metadata)});
-    return {};
-  });
+  auto ok = each_checkpoint(
+    records, at.chain, names, [&](std::string_view id, stored_checkpoint& stored) -> result<void> {
+      auto metadata = read_metadata(stored.metadata);
+      if (!metadata)
+        return metadata.error();
+      out.checkpoints.push_back({std::string{id}, std::move(stored.parent_id),
+                                 std::move(stored.checkpoint.ts), std::move(*metadata)});
+      return {};
+    });
   if (!ok)
     return ok.error();
   return out;
@@ -65,16 +74,39 @@ result<bool> stores(thread_records& records, std::uint64_t chain, const names_vi
   const auto& versions = stored->checkpoint.channel_versions;
   for (std::size_t i = 0; i < versions.size(); ++i)
     if (versions[i].first == channel) {
+      auto own = find_small_value(stored->small_values, stored->channels[i]);
+      if (!own || *own)
+        return own ? result<bool>{true} : own.error();
       auto val = value_finder{records}.find(chain, versions[i].second, stored->channels[i]);
       return val ? result<bool>{val->has_value()} : val.error();
     }
   return false;
 }
 
+result<void> add_own_values(thread_records& records, std::uint64_t chain, const names_view& names,
+                            const std::string& checkpoint_id, removal& out) {
+  auto scope = records.scope();
+  auto key = checkpoint_key(chain, checkpoint_id);
+  auto data = records.txn().get(key);
+  if (!data || !*data)
+    return data ? damaged(record_kind::checkpoint) : data.error();
+  auto stored = read_stored(records, key, **data, names);
+  if (!stored)
+    return stored.error();
+  std::vector<small_value> values;
+  if (auto ok = read_small_values(stored->small_values, values); !ok)
+    return ok;
+  const auto& versions = stored->checkpoint.channel_versions;
+  for (std::size_t i = 0; i < versions.size(); ++i)
+    if (find_small_value(values, stored->channels[i]))
+      out.own_values.emplace_back(value_key(chain, versions[i].second, stored->channels[i]).view());
+  return {};
+}
+
 // Adds the writes before their checkpoint, so that a crash in between leaves a complete checkpoint.
 result<void> add_checkpoint(const lmdb_txn& txn, std::uint64_t chain, const std::string& id,
                             removal& out) {
-  auto ok = scan(txn, writes_prefix(chain, id), [&out](std::string_view key, auto) -> result<void> {
+  auto ok = scan_writes(txn, chain, id, [&out](auto key, const auto&, auto) -> result<void> {
     out.keys.emplace_back(key);
     return {};
   });
@@ -89,18 +121,13 @@ result<void> add_checkpoint(const lmdb_txn& txn, std::uint64_t chain, const std:
 result<key_set> values_in_use(thread_records& records, std::uint64_t chain,
                               const names_view& names) {
   key_set used;
-  auto prefix = chain_prefix(chain, chain_part::checkpoints);
-  auto ok = scan(records.txn(), prefix, [&](auto key, auto data) -> result<void> {
-    auto scope = records.scope();
-    auto stored = read_stored(records, key, data, names);
-    if (!stored)
-      return stored.error();
-    for (std::size_t i = 0; i < stored->channels.size(); ++i)
-      used.emplace(
-        value_key(chain, stored->checkpoint.channel_versions[i].second, stored->channels[i])
-          .view());
-    return {};
-  });
+  auto ok = each_checkpoint(
+    records, chain, names, [&](auto, const stored_checkpoint& stored) -> result<void> {
+      const auto& versions = stored.checkpoint.channel_versions;
+      for (std::size_t i = 0; i < stored.channels.size(); ++i)
+        used.emplace(value_key(chain, versions[i].second, stored.channels[i]).view());
+      return {};
+    });
   if (!ok)
     return ok.error();
   return used;
@@ -133,10 +160,8 @@ result<void> add_small_values(thread_records& records, std::string_view key, std
     return read ? damaged(record_kind::small_values) : read;
   for (const auto& small : values)
     if (std::string alone{value_key(place->chain, place->at, small.channel).view()};
-        !used.contains(alone)) {
+        !used.contains(alone))
       out.keys.push_back(std::move(alone));
-      ++out.counted;
-    }
   return {};
 }
 
@@ -154,7 +179,6 @@ result<void> add_values(thread_records& records, std::uint64_t chain, key_set us
     }
     if (!used.contains(key)) {
       out.keys.push_back(std::move(key));
-      ++out.counted;
       continue;
     }
     if (kind_of(at.data()) != record_kind::patch)
@@ -174,7 +198,7 @@ result<bool> has_any(const lmdb_txn& txn, const store_key& prefix) {
 }
 
 result<bool> holds_nothing(const lmdb_txn& txn, std::uint64_t chain) {
-  for (auto part : {chain_part::checkpoints, chain_part::writes}) {
+  for (auto part : {chain_part::checkpoints, chain_part::old_writes}) {
     auto any = has_any(txn, chain_prefix(chain, part));
     if (!any || *any)
       return any ? result<bool>{false} : any.error();
@@ -220,13 +244,18 @@ result<removal> find_checkpoints_to_remove(thread_records& records, std::uint64_
   removal out;
   for (const auto& at : all)
     for (const auto& cp : at.checkpoints)
-      if (!cp.stays)
-        if (auto ok = add_checkpoint(txn, chain_of(at), cp.id, out); !ok)
+      if (!cp.stays) {
+        auto ok = add_own_values(records, chain_of(at), *names, cp.id, out);
+        if (ok)
+          ok = add_checkpoint(txn, chain_of(at), cp.id, out);
+        if (!ok)
           return ok.error();
+      }
   return out;
 }
 
-result<removal> find_values_to_remove(thread_records& records, std::uint64_t thread) {
+result<removal> find_values_to_remove(thread_records& records, std::uint64_t thread,
+                                      std::span<const std::string> own_values) {
   const auto& txn = records.txn();
   records.enter(thread);
   auto names = records.names();
@@ -234,10 +263,18 @@ result<removal> find_values_to_remove(thread_records& records, std::uint64_t thr
   if (!names || !namespaces)
     return names ? namespaces.error() : names.error();
   removal out;
+  std::unordered_map<std::uint64_t, std::vector<std::string_view>> own_of; // by chain
+  for (const auto& own : own_values)
+    if (auto place = read_value_key(own))
+      own_of[place->chain].push_back(own);
+  key_set gone; // a value may be in several checkpoints, and under its version, too
   for (auto& entry : *namespaces) {
     auto used = values_in_use(records, entry.chain, *names);
     if (!used)
       return used.error();
+    for (auto own : own_of[entry.chain])
+      if (std::string key{own}; !used->contains(key))
+        gone.insert(std::move(key));
     if (auto ok = add_values(records, entry.chain, std::move(*used), out); !ok)
       return ok.error();
     auto empty = holds_nothing(txn, entry.chain);
@@ -246,6 +283,8 @@ result<removal> find_values_to_remove(thread_records& records, std::uint64_t thr
     if (*empty && !entry.ns.empty())
       out.emptied.push_back(std::move(entry));
   }
+  gone.insert(out.keys.begin(), out.keys.end());
+  out.counted = gone.size();
   return out;
 }
 
@@ -258,6 +297,7 @@ std::vector<removal> cut_to_pieces(removal all) {
     pieces.push_back(
       {{std::make_move_iterator(all.keys.begin() + static_cast<std::ptrdiff_t>(i)),
         std::make_move_iterator(all.keys.begin() + static_cast<std::ptrdiff_t>(end))},
+       {},
        {}});
   }
   for (std::size_t i = 0; i < all.emptied.size(); ++i) {

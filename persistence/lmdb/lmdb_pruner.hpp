@@ -10,6 +10,7 @@
 #include "persistence/lmdb/thread_keys.hpp"
 #include "persistence/retention.hpp"
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace troupe {
 struct removal {
   std::vector<std::string> keys;        // in order; a small value by the key of its own record
   std::vector<namespace_entry> emptied; // namespaces left without checkpoints and writes
+  std::vector<std::string> own_values;  // small values in checkpoints that go, as in `keys`
   std::size_t counted = 0;              // of what prune_report counts
 };
 
@@ -29,7 +31,9 @@ result<removal> find_checkpoints_to_remove(thread_records& records, std::uint64_
                                            const retention_rule& mark);
 
 /// Finds the values that no checkpoint refers to and no patch builds on, and the empty namespaces.
-result<removal> find_values_to_remove(thread_records& records, std::uint64_t thread);
+/// Counts also those of `own_values`, of removed checkpoints, that no checkpoint refers to.
+result<removal> find_values_to_remove(thread_records& records, std::uint64_t thread,
+                                      std::span<const std::string> own_values = {});
 
 /// Cuts a removal into pieces of limits::prune_records_max keys, at least one piece.
 std::vector<removal> cut_to_pieces(removal all);

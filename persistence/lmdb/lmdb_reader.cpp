@@ -24,6 +24,11 @@ std::string_view thread_id_of(std::string_view key) {
   return key.substr(1); // after the byte of the area
 }
 
+result<std::optional<value>> read_small_value(std::string_view stored) {
+  auto val = from_msgpack(stored);
+  return val ? result{std::optional{std::move(*val)}} : damaged(record_kind::small_values);
+}
+
 // Calls `visit` with the id and the entry of each thread, in the order of ids.
 template <class Visit> result<void> each_thread(const lmdb_txn& txn, Visit visit) {
   store_key all;
@@ -84,18 +89,16 @@ result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::find(std::uint
 }
 
 result<std::optional<lmdb_reader::found_checkpoint>> lmdb_reader::newest(std::uint64_t chain) {
-  auto prefix = chain_prefix(chain, chain_part::checkpoints);
-  lmdb_cursor at{txn_, prefix};
-  auto more = at.seek_before(behind(prefix));
-  if (!more)
-    return more.error();
-  if (!*more || !at.key().starts_with(prefix.view()))
+  checkpoint_cursor at{txn_, chain};
+  auto found = at.last();
+  if (!found)
+    return found.error();
+  if (!*found)
     return std::optional<found_checkpoint>{};
   auto payload = records_.open(at.data(), at.key(), record_kind::checkpoint);
   if (!payload)
     return payload.error();
-  auto id = at.key().substr(prefix.view().size());
-  return std::optional{found_checkpoint{std::string{id}, *payload}};
+  return std::optional{found_checkpoint{std::string{at.id()}, *payload}};
 }
 
 // ---- one checkpoint -----------------------------------------------------------------------------
@@ -119,7 +122,7 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(
   tuple->checkpoint.id = tuple->ref.checkpoint_id;
   tuple->parent_id = std::move(stored->parent_id);
   if (auto ok = read_values(at.chain, {stored->channels.data(), stored->channels.size()},
-                            tuple->checkpoint, only);
+                            stored->small_values, tuple->checkpoint, only);
       !ok)
     return ok.error();
   auto pending = read_pending(thread.names, at.chain, tuple->ref.checkpoint_id);
@@ -129,13 +132,19 @@ result<std::optional<checkpoint_tuple>> lmdb_reader::read_tuple(
   return tuple;
 }
 
+// `own`: the small values in the checkpoint's record.
 result<void> lmdb_reader::read_values(std::uint64_t chain, std::span<const std::uint32_t> channels,
-                                      checkpoint& cp, const std::vector<std::string>* only) {
+                                      std::string_view own, checkpoint& cp,
+                                      const std::vector<std::string>* only) {
+  own_values_.clear();
+  if (auto ok = read_small_values(own, own_values_); !ok)
+    return ok;
   for (std::size_t i = 0; i < channels.size(); ++i) {
     const auto& [name, at] = cp.channel_versions[i];
     if (only && !std::ranges::binary_search(*only, name))
       continue;
-    auto val = read_value(chain, at, channels[i]);
+    auto small = find_small_value(own_values_, channels[i]);
+    auto val = small ? read_small_value(*small) : read_value(chain, at, channels[i]);
     if (!val)
       return val.error();
     if (*val) // without a value the channel is empty
@@ -153,10 +162,8 @@ result<std::optional<value>> lmdb_reader::read_value(std::uint64_t chain, const 
   if (!*found)
     return std::optional<value>{};
   auto [is_small, stored] = **found;
-  if (is_small) {
-    auto val = from_msgpack(stored);
-    return val ? result{std::optional{std::move(*val)}} : damaged(record_kind::small_values);
-  }
+  if (is_small)
+    return read_small_value(stored);
   auto val = read_record(chain, channel, at, stored);
   return val ? result{std::optional{std::move(*val)}} : val.error();
 }
@@ -225,28 +232,25 @@ result<std::vector<pending_write>> lmdb_reader::read_pending(const names_view& n
                                                              std::uint64_t chain,
                                                              const std::string& checkpoint_id) {
   std::vector<slotted_write> found;
-  auto prefix = writes_prefix(chain, checkpoint_id);
-  auto size = prefix.view().size();
-  auto ok = scan(txn_, prefix, [&](std::string_view key, auto data) -> result<void> {
+  auto read = [&](auto key, const std::string& task_id, auto data) -> result<void> {
     auto scope = records_.scope();
     auto payload = records_.open(data, key, record_kind::writes);
     if (!payload)
       return payload.error();
     auto writes = read_writes(*payload, names);
-    auto rest = key.substr(size);
-    auto task_id = take_id(rest);
-    if (!writes || !task_id)
-      return damaged(record_kind::writes);
+    if (!writes)
+      return writes.error();
     for (const auto& write : *writes) {
       auto val = from_msgpack(write.value);
       if (!val)
         return damaged(record_kind::writes);
       found.push_back({write.slot,
-                       {*task_id, std::string{names[write.channel]}, std::move(*val),
+                       {task_id, std::string{names[write.channel]}, std::move(*val),
                         std::string{write.task_path}}});
     }
     return {};
-  });
+  };
+  auto ok = scan_writes(txn_, chain, checkpoint_id, read);
   if (!ok)
     return ok.error();
   return in_task_order(std::move(found));
@@ -298,7 +302,7 @@ lmdb_reader::read_ancestor(const open_thread& thread, std::uint64_t chain, const
       tuple->checkpoint.channel_versions.push_back(std::move(entry));
       numbers.push_back(stored->channels[i]);
     }
-  if (auto ok = read_values(chain, numbers, tuple->checkpoint); !ok)
+  if (auto ok = read_values(chain, numbers, stored->small_values, tuple->checkpoint); !ok)
     return ok.error();
   auto pending = read_pending(thread.names, chain, id);
   if (!pending)
@@ -355,22 +359,16 @@ result<void> lmdb_reader::list_chain(const list_query& query, const open_thread&
                                      const namespace_entry& at,
                                      std::vector<checkpoint_tuple>& found) {
   auto limit = query.limit.value_or(SIZE_MAX);
-  auto prefix = chain_prefix(at.chain, chain_part::checkpoints);
-  auto end = query.before ? checkpoint_key(at.chain, cut_to_key(*query.before)) : behind(prefix);
-  lmdb_cursor cursor{txn_, prefix};
-  auto more = cursor.seek_before(end);
+  checkpoint_cursor cursor{txn_, at.chain};
+  auto more = query.before ? cursor.last_before(cut_to_key(*query.before)) : cursor.last();
   for (; more && *more && found.size() < limit; more = cursor.previous()) {
-    auto key = cursor.key();
-    if (!key.starts_with(prefix.view()))
-      return {};
-    auto id = key.substr(prefix.view().size());
-    if (id != query.checkpoint_id.value_or(std::string{id}))
+    if (query.checkpoint_id && cursor.id() != *query.checkpoint_id)
       continue;
     auto scope = records_.scope();
-    auto payload = records_.open(cursor.data(), key, record_kind::checkpoint);
+    auto payload = records_.open(cursor.data(), cursor.key(), record_kind::checkpoint);
     if (!payload)
       return payload.error();
-    auto tuple = read_tuple(thread, at, {std::string{id}, *payload}, query.filter);
+    auto tuple = read_tuple(thread, at, {std::string{cursor.id()}, *payload}, query.filter);
     if (!tuple)
       return tuple.error();
     if (*tuple)
@@ -424,8 +422,8 @@ result<void> lmdb_reader::describe(thread_info& info, std::uint64_t number) {
   auto from_root = false;
   for (const auto& entry : *chains) {
     for (auto part : chain_parts) {
-      auto count = [&info, part](auto key, auto data) -> result<void> {
-        info.checkpoints += part == chain_part::checkpoints ? 1 : 0;
+      auto count = [&info](auto key, auto data) -> result<void> {
+        info.checkpoints += kind_of(data) == record_kind::checkpoint ? 1 : 0;
         info.bytes += key.size() + data.size();
         return {};
       };

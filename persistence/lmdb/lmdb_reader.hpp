@@ -61,7 +61,8 @@ private:
   read_tuple(const open_thread& thread, const namespace_entry& at, found_checkpoint found,
              const value& filter, const std::vector<std::string>* only = nullptr);
   result<void> read_values(std::uint64_t chain, std::span<const std::uint32_t> channels,
-                           checkpoint& cp, const std::vector<std::string>* only = nullptr);
+                           std::string_view own, checkpoint& cp,
+                           const std::vector<std::string>* only = nullptr);
   result<std::optional<value>> read_value(std::uint64_t chain, const version& at,
                                           std::uint32_t channel);
   result<value> read_record(std::uint64_t chain, std::uint32_t channel, version at,
@@ -87,6 +88,7 @@ private:
   const lmdb_txn& txn_;
   thread_records records_;
   value_finder values_{records_};
+  std::vector<small_value> own_values_; // in the record of the checkpoint that is being read
   value_cache* const cache_;
   /// Values from patches, kept while many checkpoints are read; the next value may build on them.
   std::map<value_place, value> patched_;

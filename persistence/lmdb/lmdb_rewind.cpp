@@ -24,55 +24,42 @@ struct changes {
   bool leaves_nothing = true;
 };
 
-// Finds the writes from key `from` on whose checkpoint has a greater id than `after_id`.
-result<void> find_newer_writes(const lmdb_txn& txn, std::uint64_t chain, std::string_view from,
-                               const std::string& after_id, changes& out) {
-  auto prefix = chain_prefix(chain, chain_part::writes);
-  lmdb_cursor at{txn, prefix};
-  auto more = at.seek(from);
-  for (; more && *more && at.key().starts_with(prefix.view()); more = at.next()) {
-    auto rest = at.key().substr(prefix.view().size());
+// Finds the writes of format 2 whose checkpoint has a greater id than `after_id`. They are few: a
+// store has them from the time before it was converted.
+result<void> find_newer_old_writes(const lmdb_txn& txn, std::uint64_t chain,
+                                   const std::string& after_id, changes& out) {
+  auto prefix = chain_prefix(chain, chain_part::old_writes);
+  return scan(txn, prefix, [&](std::string_view key, auto) -> result<void> {
+    auto rest = key.substr(prefix.view().size());
     auto id = take_id(rest);
     if (!id)
       return damaged(record_kind::writes);
     if (*id > after_id)
-      out.gone.keys.emplace_back(at.key());
+      out.gone.keys.emplace_back(key);
     else
       out.leaves_nothing = false;
-  }
-  return more ? result<void>{} : more.error();
+    return {};
+  });
 }
 
-// Finds newer checkpoints and writes without reading older ones. Ids that runs make have the same
-// order in keys of writes as in texts. For other ids, writes go with their checkpoint, and a key
-// may be found twice.
+// Finds newer checkpoints and their writes without reading older ones.
 result<void> find_newer(const lmdb_txn& txn, std::uint64_t chain, const std::string& after_id,
                         changes& out) {
   auto prefix = chain_prefix(chain, chain_part::checkpoints);
+  auto id_of = [&prefix](std::string_view key) {
+    return read_step_key(key.substr(prefix.view().size())).checkpoint_id;
+  };
   lmdb_cursor at{txn, prefix};
   auto more = at.seek(prefix);
-  bool keeps_any = more && *more && at.key().starts_with(prefix.view())
-                   && at.key().substr(prefix.view().size()) <= after_id;
-  if (keeps_any) {
+  if (more && *more && at.key().starts_with(prefix.view()) && id_of(at.key()) <= after_id) {
     out.leaves_nothing = false;
-    more = at.seek(checkpoint_key(chain, after_id));
+    more = at.seek(behind(writes_prefix(chain, after_id)));
   }
-  for (; more && *more && at.key().starts_with(prefix.view()); more = at.next()) {
-    auto id = at.key().substr(prefix.view().size());
-    if (id <= after_id)
-      continue;
+  for (; more && *more && at.key().starts_with(prefix.view()); more = at.next())
     out.gone.keys.emplace_back(at.key());
-    auto writes = scan(txn, writes_prefix(chain, std::string{id}), [&](auto key, auto) {
-      out.gone.keys.emplace_back(key);
-      return result<void>{};
-    });
-    if (!writes)
-      return writes;
-  }
   if (!more)
     return more.error();
-  auto from = keeps_any ? writes_prefix(chain, after_id) : chain_prefix(chain, chain_part::writes);
-  return find_newer_writes(txn, chain, from, after_id, out);
+  return has_old_writes(txn) ? find_newer_old_writes(txn, chain, after_id, out) : result<void>{};
 }
 
 result<void> find_changed(thread_records& records, std::string_view key, std::string_view data,
@@ -128,14 +115,10 @@ result<void> find_head(thread_records& records, std::uint64_t thread, const name
   auto chain = find_chain(records.txn(), thread, head.ref.checkpoint_ns);
   if (!chain || !*chain)
     return chain ? result<void>{} : chain.error();
-  auto prefix = writes_prefix(**chain, head.ref.checkpoint_id);
-  return scan(records.txn(), prefix, [&](std::string_view key, auto data) -> result<void> {
-    auto rest = key.substr(prefix.view().size());
-    auto task_id = take_id(rest);
-    if (!task_id)
-      return damaged(record_kind::writes);
-    return find_changed(records, key, data, *task_id, names, head, out);
-  });
+  return scan_writes(records.txn(), **chain, head.ref.checkpoint_id,
+                     [&](auto key, const std::string& task_id, auto data) {
+                       return find_changed(records, key, data, task_id, names, head, out);
+                     });
 }
 
 result<changes> find_changes(thread_records& records, std::uint64_t thread,

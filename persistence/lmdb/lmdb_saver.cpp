@@ -100,7 +100,9 @@ public:
       return ok;
     if (auto ok = upkeep(thread_id, [&] { return troupe::rewind(writer_, thread_id, to); }); !ok)
       return ok;
-    auto values = remove(thread_id, find_values_to_remove);
+    auto values = remove(thread_id, [](auto& records, auto thread) {
+      return find_values_to_remove(records, thread);
+    });
     return values ? result<void>{} : values.error();
   }
 
@@ -155,10 +157,10 @@ private:
 
   using find_removal = std::function<result<removal>(thread_records&, std::uint64_t thread)>;
 
-  // Finds records to remove, and removes them in pieces unless this is a dry run. Returns their
-  // count.
-  result<std::size_t> remove(const std::string& thread_id, const find_removal& find,
-                             bool dry_run = false) {
+  // Finds records to remove, and removes them in pieces unless this is a dry run. Returns what was
+  // found, without the keys.
+  result<removal> remove(const std::string& thread_id, const find_removal& find,
+                         bool dry_run = false) {
     removal found;
     {
       commits_.flush(thread_id);
@@ -167,22 +169,24 @@ private:
         return txn.error();
       auto thread = find_thread_number(*txn, thread_id);
       if (!thread || !*thread)
-        return thread ? result<std::size_t>{0} : thread.error();
+        return thread ? result<removal>{found} : thread.error();
       thread_records records{*txn, keys_.get()};
       auto all = find(records, **thread);
       if (!all)
         return located(all.error());
       found = std::move(*all);
     }
-    auto counted = found.counted;
+    removal report;
+    report.counted = found.counted;
+    report.own_values = std::move(found.own_values);
     if (dry_run)
-      return counted;
+      return report;
     for (const auto& piece : cut_to_pieces(std::move(found)))
       if (auto ok = upkeep(
             thread_id, [&] { return writer_.ended(troupe::remove(writer_, thread_id, piece)); });
           !ok)
         return ok.error();
-    return counted;
+    return report;
   }
 
   result<prune_report> prune_thread(const std::string& thread_id, const retention_rule& mark,
@@ -193,10 +197,14 @@ private:
     auto checkpoints = remove(thread_id, find, dry_run);
     if (!checkpoints)
       return checkpoints.error();
-    auto values = dry_run ? result<std::size_t>{0} : remove(thread_id, find_values_to_remove);
+    if (dry_run)
+      return prune_report{checkpoints->counted, 0};
+    auto values = remove(thread_id, [&checkpoints](auto& records, auto thread) {
+      return find_values_to_remove(records, thread, checkpoints->own_values);
+    });
     if (!values)
       return values.error();
-    return prune_report{*checkpoints, *values};
+    return prune_report{checkpoints->counted, values->counted};
   }
 
   troupe::error located(const troupe::error& err) const {

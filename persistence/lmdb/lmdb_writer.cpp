@@ -9,6 +9,7 @@
 #include "persistence/record/saver_rules.hpp"
 #include "persistence/record/store_format.hpp"
 
+#include <array>
 #include <utility>
 
 namespace troupe {
@@ -16,6 +17,18 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t request_overhead_bytes = 512; // keys, headers, the checkpoint's own record
+
+// The key of a task's writes. Writes that format 2 put elsewhere stay there, and get more there.
+result<store_key> place_of_writes(const lmdb_txn& txn, std::uint64_t chain,
+                                  std::string_view checkpoint_id, std::string_view task_id) {
+  if (has_old_writes(txn)) {
+    auto old = old_writes_key(chain, checkpoint_id, task_id);
+    auto there = txn.get(old);
+    if (!there || *there)
+      return there ? result{old} : there.error();
+  }
+  return writes_key(chain, checkpoint_id, task_id);
+}
 
 } // namespace
 
@@ -44,19 +57,20 @@ result<void> lmdb_writer::check_format() {
     return txn.error();
   txn_.emplace(std::move(*txn));
   auto checked = load_meta();
-  if (checked && format_ < store_format)
+  if (checked && format_ < store_format_read_min)
     checked = error{errc::storage_failed,
                     "open the store read-only: its format " + std::to_string(format_)
-                      + " is older than " + std::to_string(store_format)
+                      + " is older than " + std::to_string(store_format_read_min)
                       + ": open it once for writing, which converts it: " + env_.file().string()};
   abort();
   return checked;
 }
 
-// Sorts records into trees, since format 1 had one tree.
+// Sorts records into trees, since format 1 had one tree. Records of format 2 stay where they are.
 result<void> lmdb_writer::upgrade() {
-  if (auto sorted = env_.sort_into_trees(*txn_); !sorted)
-    return sorted;
+  if (format_ == 1)
+    if (auto sorted = env_.sort_into_trees(*txn_); !sorted)
+      return sorted;
   format_ = store_format;
   next_number_ = std::max<std::uint64_t>(next_number_, 1);
   return store_meta_record();
@@ -255,6 +269,7 @@ result<void> lmdb_writer::store(const save_request& request) {
     if (auto ok = split_transaction(thread); !ok)
       return ok;
   if (request.put) {
+    number_names(request.put->checkpoint, thread.names, numbers_);
     if (auto ok = store_values(thread, **chain, *request.put); !ok)
       return ok;
     crash_point("request.values");
@@ -287,7 +302,10 @@ result<void> lmdb_writer::store_writes(known_thread& thread, std::uint64_t chain
     more.push_back({write_slot(channel, i), thread.names.number(channel), task.task_path,
                     encoded_.take().bytes});
   }
-  auto key = writes_key(chain, checkpoint_id, task.task_id);
+  auto place = place_of_writes(*txn_, chain, checkpoint_id, task.task_id);
+  if (!place)
+    return place.error();
+  const auto& key = *place;
   std::vector<stored_write> writes;
   merge_writes(writes, more);
   if (auto ok = seal_writes(thread, key, writes); !ok)
@@ -327,8 +345,9 @@ result<void> lmdb_writer::store_checkpoint(known_thread& thread, known_chain& ch
                                            const checkpoint_put& put) {
   begin_record(record_);
   const auto& cp = put.checkpoint;
-  number_names(cp, thread.names, numbers_);
   append_checkpoint({cp.v, cp.ts, put.parent_id, encoded_.take().bytes}, numbers_, record_);
+  for (const auto& [channel, at, bytes] : chain.own.values)
+    append_small_values(std::array{small_value{channel, bytes}}, record_);
   chain.newest = cp.id;
   return this->put(thread, checkpoint_key(chain.number, cp.id), record_kind::checkpoint);
 }
@@ -435,7 +454,7 @@ result<lmdb_writer::known_chain*> lmdb_writer::find_or_make_chain(known_thread& 
   if (auto known = thread.chains.find(ns); known != thread.chains.end())
     return &known->second;
   if (ns.empty()) // the root namespace has the thread's own number
-    return &thread.chains.emplace(ns, known_chain{thread.number, {}, {}}).first->second;
+    return &thread.chains.emplace(ns, known_chain{.number = thread.number}).first->second;
   auto stored = find_chain(*txn_, thread.number, ns);
   if (!stored)
     return stored.error();
@@ -450,7 +469,7 @@ result<lmdb_writer::known_chain*> lmdb_writer::find_or_make_chain(known_thread& 
   }
   if (thread.chains.size() >= limits::store_threads_chains_max)
     thread.chains.clear();
-  return &thread.chains.emplace(ns, known_chain{*chain, {}, {}}).first->second;
+  return &thread.chains.emplace(ns, known_chain{.number = *chain}).first->second;
 }
 
 result<std::uint64_t> lmdb_writer::new_number() {

@@ -62,10 +62,22 @@ public:
   write_outcome ended(result<void> how);
 
 private:
+  /// A small value in the record of a checkpoint.
+  struct own_value {
+    std::uint32_t channel = 0;
+    version at;
+    std::string bytes;
+  };
+  /// The versions of a checkpoint's channels, and the small values in its record.
+  struct own_part {
+    std::vector<numbered_version> versions = {};
+    std::vector<own_value> values = {}; // by channel
+  };
   struct known_chain {
     std::uint64_t number = 0;
-    std::string newest; // the newest stored checkpoint; empty: not known
-    value_bases bases;
+    std::string newest = {}; // the newest stored checkpoint; empty: not known
+    value_bases bases = {};
+    own_part own = {}; // of the newest stored checkpoint
   };
   struct known_thread {
     std::uint64_t number = 0;
@@ -107,7 +119,7 @@ private:
   result<void> store_checkpoint(known_thread& thread, known_chain& chain,
                                 const checkpoint_put& put);
   result<void> store_version(known_thread& thread, known_chain& chain,
-                             std::span<const moved_value> moved);
+                             std::span<const moved_value> moved, bool are_own);
   result<void> store_small_values(std::uint64_t chain, const version& at,
                                   std::span<const small_value> changes, aes_gcm* cipher);
   std::vector<moved_value> moved_values(known_thread& thread, const checkpoint_put& put);
@@ -117,6 +129,19 @@ private:
   void remember(known_chain& chain, const std::string& channel, value_base stored);
   const known_chain* known_chain_of(const checkpoint_ref& ref) const;
   result<void> store_names(known_thread& thread);
+
+  // small values in the records of checkpoints (lmdb_writer_own_values.cpp)
+  result<void> take_over_own_values(known_thread& thread, known_chain& chain,
+                                    const checkpoint_put& put, std::span<const moved_value> moved);
+  result<void> load_own_values(known_thread& thread, known_chain& chain,
+                               std::string_view checkpoint_id);
+  result<void> read_own_values(known_thread& thread, std::string_view key, std::string_view stored,
+                               own_part& out);
+  result<void> find_elsewhere(known_thread& thread, known_chain& chain, std::string_view parent_id,
+                              std::vector<numbered_version> wanted);
+  result<bool> add_own_values(known_thread& thread, known_chain& chain,
+                              std::span<const moved_value> moved);
+  result<void> move_own_values_out(known_thread& thread, known_chain& chain);
 
   // a checkpoint that needs no past (lmdb_writer_past.cpp)
   result<void> drop_older(known_thread& thread, known_chain& chain, const save_request& request);
@@ -164,6 +189,7 @@ private:
 
   encoded_request encoded_;
   checkpoint_numbers numbers_; // of the checkpoint to be stored
+  numbered_checkpoint read_;
   std::string record_;
   record_sealer sealer_;
   record_opener opener_;

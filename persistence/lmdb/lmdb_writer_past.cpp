@@ -41,15 +41,10 @@ result<void> lmdb_writer::drop_older(known_thread& thread, known_chain& chain,
 result<std::vector<std::string>> lmdb_writer::some_older(std::uint64_t chain,
                                                          std::string_view id) const {
   std::vector<std::string> out;
-  auto prefix = chain_prefix(chain, chain_part::checkpoints);
-  lmdb_cursor at{*txn_, prefix};
-  auto more = at.seek(prefix);
-  for (; more && *more && out.size() < 2 && at.key().starts_with(prefix.view()); more = at.next()) {
-    auto found = at.key().substr(prefix.view().size());
-    if (found >= id)
-      break;
-    out.emplace_back(found);
-  }
+  checkpoint_cursor at{*txn_, chain};
+  auto more = at.first();
+  for (; more && *more && out.size() < 2 && at.id() < id; more = at.next())
+    out.emplace_back(at.id());
   if (!more)
     return more.error();
   return out;
@@ -82,7 +77,7 @@ result<bool> lmdb_writer::drop_one(known_thread& thread, known_chain& chain,
         return found;
     }
   }
-  if (auto ok = txn_->erase_all(writes_prefix(chain.number, older)); !ok)
+  if (auto ok = erase_writes(*txn_, chain.number, older); !ok)
     return ok.error();
   if (auto ok = txn_->erase(key); !ok)
     return ok.error();

@@ -27,21 +27,27 @@ std::vector<lmdb_writer::moved_value> lmdb_writer::moved_values(known_thread& th
 result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
                                        const checkpoint_put& put) {
   auto moved = moved_values(thread, put);
+  if (auto ok = take_over_own_values(thread, chain, put, moved); !ok)
+    return ok;
+  auto are_own = add_own_values(thread, chain, moved);
+  if (!are_own)
+    return are_own.error();
   for (auto from = moved.begin(); from != moved.end();) {
     auto to = std::find_if(from, moved.end(), [from](const auto& m) { return m.at != from->at; });
-    if (auto ok = store_version(thread, chain, {from, to}); !ok)
+    if (auto ok = store_version(thread, chain, {from, to}, *are_own); !ok)
       return ok;
     from = to;
   }
   return {};
 }
 
+// `are_own`: small values are in the checkpoint's record, and are not under their version.
 result<void> lmdb_writer::store_version(known_thread& thread, known_chain& chain,
-                                        std::span<const moved_value> moved) {
+                                        std::span<const moved_value> moved, bool are_own) {
   auto& at = moved.front().at;
   std::vector<small_value> small;
   for (const auto& m : moved)
-    small.push_back({m.channel, m.is_small() ? m.piece.bytes : std::string_view{}});
+    small.push_back({m.channel, m.is_small() && !are_own ? m.piece.bytes : std::string_view{}});
   if (auto ok = store_small_values(chain.number, at, small, cipher_of(thread)); !ok)
     return ok;
   for (const auto& m : moved) {

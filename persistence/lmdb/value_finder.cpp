@@ -4,8 +4,6 @@
 #include "persistence/record/keys.hpp"
 #include "persistence/record/record.hpp"
 
-#include <algorithm>
-
 namespace troupe {
 
 result<std::optional<stored_value>> value_finder::find(std::uint64_t chain, const version& at,
@@ -14,9 +12,8 @@ result<std::optional<stored_value>> value_finder::find(std::uint64_t chain, cons
   if (of_ != std::pair{chain, at})
     if (auto ok = read(chain, at); !ok)
       return ok.error();
-  auto small = std::ranges::lower_bound(values_, channel, {}, &small_value::channel);
-  if (small != values_.end() && small->channel == channel)
-    return found{{true, small->bytes}};
+  if (auto small = find_small_value(values_, channel))
+    return found{{true, *small}};
   if (!has_others_)
     return found{};
   auto key = value_key(chain, at, channel);

@@ -121,7 +121,6 @@ public:
   }
 
   bool fits() const { return fits_ && in.ok(); }
-  bool finished() const { return fits_ && in.finished(); }
 
   byte_reader in;
 
@@ -214,8 +213,9 @@ result<std::string_view> read_checkpoint(std::string_view payload, std::size_t n
     for (--updated; updated != 0 && from.fits(); --updated)
       out.updated->push_back(from.number());
   }
-  if (!from.finished())
+  if (!from.fits())
     return damaged(record_kind::checkpoint);
+  out.small_values = from.in.rest();
   return metadata;
 }
 
@@ -227,6 +227,7 @@ result<stored_checkpoint> read_checkpoint(std::string_view payload,
     return metadata.error();
   stored_checkpoint out;
   out.metadata = *metadata;
+  out.small_values = stored.small_values;
   out.parent_id = std::move(stored.parent_id);
   auto& cp = out.checkpoint;
   cp.v = stored.v;

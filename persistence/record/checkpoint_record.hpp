@@ -27,13 +27,15 @@ struct stored_checkpoint {
   troupe::checkpoint checkpoint;
   small_numbers channels; // the numbers of the names in checkpoint.channel_versions
   std::string parent_id;
-  std::string_view metadata; // for read_metadata(); lies in the payload
+  std::string_view metadata;     // for read_metadata(); lies in the payload
+  std::string_view small_values; // for read_small_values(); lies in the payload
 };
 
 /// A channel, by the number of its name, and its version.
 struct numbered_version {
   std::uint32_t channel = 0;
   version at;
+  friend bool operator==(const numbered_version&, const numbered_version&) = default;
 };
 
 /// A node, by the number of its name, and how many versions of channels it saw.
@@ -59,6 +61,7 @@ struct numbered_checkpoint : checkpoint_numbers {
   std::int64_t v = 4;
   std::string ts;
   std::string parent_id;
+  std::string_view small_values; // for read_small_values(); lies in the payload
 };
 
 /// Reads a payload whose names have numbers below `names`, in the place of another checkpoint.
@@ -81,7 +84,7 @@ struct checkpoint_head {
 void number_names(const checkpoint& cp, name_table& names, checkpoint_numbers& out);
 
 /// Appends the payload of a checkpoint's record to `out`. The numbers are those of the table that
-/// read_checkpoint() will be given.
+/// read_checkpoint() will be given. Small values may be appended after it (append_small_values).
 void append_checkpoint(const checkpoint_head& head, const checkpoint_numbers& numbers,
                        std::string& out);
 

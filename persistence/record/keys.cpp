@@ -19,8 +19,9 @@ constexpr std::size_t namespace_in_key_max = 400;
 
 static_assert(limits::thread_id_bytes_max + 1 <= store_key::size_max);
 static_assert(limits::checkpoint_id_bytes_max < uuid_mark && limits::task_id_bytes_max < uuid_mark);
-static_assert(1 + 9 + 1 + 1 + limits::checkpoint_id_bytes_max + 1 + limits::task_id_bytes_max
-              <= store_key::size_max);
+constexpr std::size_t writes_key_max = 1 + 9 + 1 + limits::checkpoint_id_bytes_max + 1 + 1
+                                       + limits::task_id_bytes_max;
+static_assert(writes_key_max <= store_key::size_max); // also for old writes
 static_assert(1 + 9 + 1 + 1 + namespace_in_key_max <= store_key::size_max);
 
 // Appends the id's mark or length and its bytes to a key or a payload.
@@ -137,8 +138,8 @@ store_key value_key(std::uint64_t chain, const version& at, std::uint64_t channe
 }
 
 store_key writes_prefix(std::uint64_t chain, std::string_view checkpoint_id) {
-  auto key = chain_prefix(chain, chain_part::writes);
-  key.append_id(checkpoint_id);
+  auto key = checkpoint_key(chain, checkpoint_id);
+  key.append_byte(0);
   return key;
 }
 
@@ -147,6 +148,26 @@ store_key writes_key(std::uint64_t chain, std::string_view checkpoint_id,
   auto key = writes_prefix(chain, checkpoint_id);
   key.append_id(task_id);
   return key;
+}
+
+store_key old_writes_prefix(std::uint64_t chain, std::string_view checkpoint_id) {
+  auto key = chain_prefix(chain, chain_part::old_writes);
+  key.append_id(checkpoint_id);
+  return key;
+}
+
+store_key old_writes_key(std::uint64_t chain, std::string_view checkpoint_id,
+                         std::string_view task_id) {
+  auto key = old_writes_prefix(chain, checkpoint_id);
+  key.append_id(task_id);
+  return key;
+}
+
+step_key_parts read_step_key(std::string_view rest) noexcept {
+  auto end = rest.find('\0');
+  if (end == rest.npos)
+    return {rest, std::nullopt};
+  return {rest.substr(0, end), rest.substr(end + 1)};
 }
 
 std::size_t tree_of(std::string_view key) noexcept {
@@ -158,7 +179,7 @@ std::size_t tree_of(std::string_view key) noexcept {
   switch (static_cast<chain_part>(key[part])) {
     case chain_part::checkpoints: return 1;
     case chain_part::values: return 2;
-    case chain_part::writes: return 3;
+    case chain_part::old_writes: return 3;
     default: return 0;
   }
 }

@@ -21,16 +21,16 @@ enum class key_area : unsigned char {
 
 /// The contents of a key in the chain area, in the order of the keys. Storage format: append only.
 enum class chain_part : unsigned char {
-  checkpoints = 'c',
-  key = 'k', // of a thread, under its number: the only one of its kind
+  checkpoints = 'c', // and the writes of their tasks
+  key = 'k',         // of a thread, under its number: the only one of its kind
   names = 'n',
   namespaces = 's',
   values = 'v',
-  writes = 'w',
+  old_writes = 'w', // where stores of format 2 have them
 };
 inline constexpr std::array chain_parts{chain_part::checkpoints, chain_part::key,
                                         chain_part::names,       chain_part::namespaces,
-                                        chain_part::values,      chain_part::writes};
+                                        chain_part::values,      chain_part::old_writes};
 
 /// A key of at most 511 bytes, LMDB's bound. Made by the functions below. Ids must have been
 /// checked against limits, which keeps keys in bounds.
@@ -75,17 +75,21 @@ store_key data_key_key(std::uint64_t thread);
 /// Namespaces of up to 400 bytes stand in the key; longer ones as their XXH3-128.
 store_key namespace_key(std::uint64_t thread, std::string_view ns);
 bool namespace_in_key(std::string_view ns) noexcept;
-/// Sorts as the id.
+/// The id must not contain a zero byte (check_ref). Sorts as the id.
 store_key checkpoint_key(std::uint64_t chain, std::string_view checkpoint_id);
+/// The keys of a checkpoint's writes follow its own key, so that a step is written in one place.
+store_key writes_key(std::uint64_t chain, std::string_view checkpoint_id, std::string_view task_id);
+store_key writes_prefix(std::uint64_t chain, std::string_view checkpoint_id);
+store_key old_writes_key(std::uint64_t chain, std::string_view checkpoint_id,
+                         std::string_view task_id);
+store_key old_writes_prefix(std::uint64_t chain, std::string_view checkpoint_id);
 /// The key of a version's small values, and those of its other values, one each, which follow it.
 /// Sorts by version, so that the values of a step lie together.
 store_key small_values_key(std::uint64_t chain, const version& at);
 store_key value_key(std::uint64_t chain, const version& at, std::uint64_t channel);
-store_key writes_key(std::uint64_t chain, std::string_view checkpoint_id, std::string_view task_id);
-store_key writes_prefix(std::uint64_t chain, std::string_view checkpoint_id);
 
-/// The tree of the store's file that holds a key: one tree each for checkpoints, values and writes,
-/// one for everything else.
+/// The tree of the store's file that holds a key: one tree each for checkpoints with their writes,
+/// for values and for writes of format 2, one for everything else.
 std::size_t tree_of(std::string_view key) noexcept;
 inline constexpr std::array<const char*, 3> tree_names{"checkpoints", "values", "writes"};
 /// Whether LMDB made this entry for a named tree.
@@ -109,6 +113,15 @@ struct value_key_parts {
 };
 /// nullopt for any other key.
 std::optional<value_key_parts> read_value_key(std::string_view key);
+
+/// The parts of the key of a checkpoint, or of the key of a task's writes.
+/// Owns:   nothing.
+struct step_key_parts {
+  std::string_view checkpoint_id;
+  std::optional<std::string_view> task_id; // for take_id()
+};
+/// `rest`: the key after the prefix of its chain's checkpoints.
+step_key_parts read_step_key(std::string_view rest) noexcept;
 
 /// An id inside a payload, as append_id writes it.
 void append_id(std::string& out, std::string_view id);

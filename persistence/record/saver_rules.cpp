@@ -1,4 +1,5 @@
-// The rules of all savers. Ids are any bytes; only their lengths are checked.
+// The rules of all savers. Ids have bounds of length. A checkpoint's id has no zero byte, since one
+// ends it in keys; other ids are any bytes.
 #include "persistence/record/saver_rules.hpp"
 
 #include <algorithm>
@@ -24,8 +25,15 @@ namespace {
   return wrong_length(id.size(), max, name);
 }
 
+[[gnu::cold]] error zero_byte(std::string_view name) {
+  return {errc::invalid_config,
+          "address a checkpoint: " + std::string{name} + " contains a zero byte"};
+}
+
 result<void> check_checkpoint_id(std::string_view id, std::size_t min, std::string_view name) {
-  return check_length(id, min, limits::checkpoint_id_bytes_max, name);
+  if (auto ok = check_length(id, min, limits::checkpoint_id_bytes_max, name); !ok)
+    return ok;
+  return id.find('\0') == id.npos ? result<void>{} : zero_byte(name);
 }
 
 result<void> check_namespace(std::string_view ns) {

@@ -38,4 +38,17 @@ result<void> read_small_values(std::string_view payload, std::vector<small_value
   return {};
 }
 
+std::optional<std::string_view> find_small_value(std::span<const small_value> values,
+                                                 std::uint32_t channel) {
+  auto at = std::ranges::lower_bound(values, channel, {}, &small_value::channel);
+  return at != values.end() && at->channel == channel ? std::optional{at->bytes} : std::nullopt;
+}
+
+result<std::optional<std::string_view>> find_small_value(std::string_view payload,
+                                                         std::uint32_t channel) {
+  std::vector<small_value> values;
+  auto read = read_small_values(payload, values);
+  return read ? result{find_small_value(values, channel)} : read.error();
+}
+
 } // namespace troupe

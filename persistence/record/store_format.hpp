@@ -9,9 +9,11 @@
 
 namespace troupe {
 
-/// The format that this version of troupe writes. A store of format 1 is converted when it is
-/// opened.
-inline constexpr std::uint64_t store_format = 2;
+/// The format that this version of troupe writes. A store of an older format is converted when it
+/// is opened for writing.
+inline constexpr std::uint64_t store_format = 3;
+/// The oldest format that can be read as it is.
+inline constexpr std::uint64_t store_format_read_min = 2;
 
 /// The payload of the meta record.
 struct store_meta {

@@ -50,6 +50,15 @@ void try_checkpoint(std::string_view payload) {
   require(second && second->checkpoint == read->checkpoint && second->parent_id == read->parent_id
             && second->metadata == read->metadata && second->channels == read->channels,
           "a checkpoint reads back");
+  std::vector<small_value> values;
+  if (!read_small_values(read->small_values, values))
+    return;
+  append_small_values(values, again);
+  auto with_values = read_checkpoint(again, known_names);
+  std::vector<small_value> values_again;
+  require(with_values && read_small_values(with_values->small_values, values_again)
+            && values_again == values,
+          "the values of a checkpoint read back");
 }
 
 void try_writes(std::string_view payload) {

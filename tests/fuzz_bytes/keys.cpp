@@ -6,6 +6,9 @@
 #include "persistence/record/keys.hpp"
 #include "persistence/record/timestamp_text.hpp"
 
+#include <algorithm>
+#include <string>
+
 namespace troupe::fuzz_bytes {
 
 namespace {
@@ -37,16 +40,35 @@ void try_id(std::string_view rest) {
   require(key.view() == written, "an id in a key is as one in a payload");
 }
 
+std::string without_zeros(std::string_view text) {
+  std::string out{text};
+  std::ranges::replace(out, '\0', 'z');
+  return out;
+}
+
+void try_step(std::string_view rest, std::string_view checkpoint_id, std::string_view task_id) {
+  auto parts = read_step_key(rest);
+  require(parts.checkpoint_id == checkpoint_id && parts.task_id, "a writes key reads back");
+  require(take_id(*parts.task_id) == task_id && parts.task_id->empty(), "with its task");
+}
+
 void try_order(choices from) {
   auto a = from.number(), b = from.number();
   require((chain_prefix(a).view() < chain_prefix(b).view()) == (a < b), "numbers sort in keys");
-  auto x = from.text(60), y = from.text(60);
+  auto x = without_zeros(from.text(60)), y = without_zeros(from.text(60));
   require((checkpoint_key(a, x).view() < checkpoint_key(a, y).view()) == (x < y), "ids sort");
   require((namespace_key(a, x).view() == namespace_key(a, y).view()) == (x == y),
           "namespaces have keys of their own");
   require((writes_key(a, x, y).view() == writes_key(a, y, x).view()) == (x == y),
           "pairs of ids have keys of their own");
-  auto key = writes_key(a, x, y);
+  require((old_writes_key(a, x, y).view() == old_writes_key(a, y, x).view()) == (x == y),
+          "pairs of ids had keys of their own");
+  auto task = from.text(60);
+  auto key = writes_key(a, x, task);
+  require(checkpoint_key(a, x).view() < key.view(), "writes follow their checkpoint");
+  require(x >= y || key.view() < checkpoint_key(a, y).view(), "and come before the next one");
+  auto prefix = chain_prefix(a, chain_part::checkpoints).view().size();
+  try_step(key.view().substr(prefix), x, task);
   require(key.view() < behind(key).view(), "behind lies behind");
 }
 

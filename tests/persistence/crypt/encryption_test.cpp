@@ -41,9 +41,17 @@ secret_key key_of(std::string_view bytes) {
   return key;
 }
 
+// A number, and as many small values as do not fit into a checkpoint's record.
+named<value> numbered_values(unsigned n) {
+  return {{"n", n},
+          {"text", std::string{marker}},
+          {"x", std::string(60, 'x')},
+          {"y", std::string(60, 'y')}};
+}
+
 checkpoint_put nth_put(unsigned n) {
-  return make_put(checkpoint_id(n), n == 0 ? "" : checkpoint_id(n - 1),
-                  {{"n", n}, {"text", std::string{marker}}}, value{{"step", n}}, {n + 1, 7});
+  return make_put(checkpoint_id(n), n == 0 ? "" : checkpoint_id(n - 1), numbered_values(n),
+                  value{{"step", n}}, {n + 1, 7});
 }
 
 value number_of(saver& from, const std::string& thread_id) {
@@ -228,9 +236,9 @@ BOOST_AUTO_TEST_CASE(a_byte_flipped_anywhere_in_an_encrypted_value_is_reported) 
 BOOST_AUTO_TEST_CASE(records_that_change_places_are_reported) {
   {
     auto store = open(keys("k1"));
-    store->put({"t", "", ""}, make_put("c1", "", {{"n", 1}}, {}, {1, 7})).value();
-    store->put({"t", "", ""}, make_put("c2", "c1", {{"n", 2}}, {}, {2, 7})).value();
-    store->put({"u", "", ""}, make_put("c1", "", {{"n", 3}}, {}, {1, 7})).value();
+    store->put({"t", "", ""}, make_put("c1", "", numbered_values(1), {}, {1, 7})).value();
+    store->put({"t", "", ""}, make_put("c2", "c1", numbered_values(2), {}, {2, 7})).value();
+    store->put({"u", "", ""}, make_put("c1", "", numbered_values(3), {}, {1, 7})).value();
   }
   // To another version of the same thread, and to another thread: with good checksums.
   for (auto to : {small_values_key(1, {2, 7}), small_values_key(2, {1, 7})}) {

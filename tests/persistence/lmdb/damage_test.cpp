@@ -41,7 +41,8 @@ struct damage_fixture {
   std::filesystem::path dir = temporary.path() / "data";
   std::filesystem::path file = dir / "troupe.mdb";
 
-  /// A store with records of every kind.
+  /// A store with records of every kind. The small values of the last checkpoint are too many for
+  /// its own record.
   void make_store() {
     auto s = open_lmdb_saver(dir, {.map_size_bytes_max = map_size}).value();
     std::vector<value> log(40, value("an entry of a list that grows"));
@@ -49,10 +50,13 @@ struct damage_fixture {
       log.emplace_back(n);
       checkpoint_ref at{"thread", "", ""};
       s->put(at, make_put(checkpoint_id(n), n == 0 ? "" : checkpoint_id(n - 1),
-                          {{"log", value::list(log)}}, value{{"step", n}}, {n + 1, 7}))
+                          {{"log", value::list(log)}, {"n", n}}, value{{"step", n}}, {n + 1, 7}))
         .value();
     }
-    s->put({"thread", "inner:1", ""}, make_put(checkpoint_id(9), "", {{"n", 1}})).value();
+    s->put({"thread", "inner:1", ""},
+           make_put(checkpoint_id(9), "",
+                    {{"n", 1}, {"x", std::string(60, 'x')}, {"y", std::string(60, 'y')}}))
+      .value();
     s->put_writes({"thread", "", checkpoint_id(1)}, {"task", "~a", {{"log", value(1)}}}).value();
   }
 

@@ -15,7 +15,11 @@
 
 #include <troupe/data_dir.hpp>
 
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <filesystem>
 #include <map>
@@ -28,18 +32,22 @@ namespace {
 
 using test::checkpoint_id;
 using test::require_error;
+namespace data = boost::unit_test::data;
 namespace fs = std::filesystem;
 
 const auto node_path = task_path_str(pull_path("node"));
 
 // A few checkpoints with every kind of record: a list that grows (patches), writes, a namespace.
+// There the small values are too many for a checkpoint's own record.
 void fill(saver& to, const std::string& thread = "t") {
   std::vector<value> items;
   for (const auto* ns : {"", "child:1"})
     for (unsigned n = 1; n <= 12; ++n) {
       items.emplace_back(std::string(70, 'x'));
-      auto p = test::make_put(checkpoint_id(n), n == 1 ? "" : checkpoint_id(n - 1),
-                              {{"list", value::list(items)}, {"step", n}},
+      named<value> values{{"list", value::list(items)}, {"step", n}};
+      if (*ns != 0)
+        values.insert(values.end(), {{"x", std::string(60, 'x')}, {"y", std::string(60, 'y')}});
+      auto p = test::make_put(checkpoint_id(n), n == 1 ? "" : checkpoint_id(n - 1), values,
                               value::map({{"step", n}}), {n, 7});
       to.put({thread, ns, {}}, p).value();
       to.put_writes({thread, ns, checkpoint_id(n)}, {"task", node_path, {{"list", "one more"}}})
@@ -93,13 +101,61 @@ std::string sealed(const std::string& key, record_kind kind, std::string record)
   return record;
 }
 
-// As format 1 had them: small values alone, the paths of tasks in full.
-std::map<std::string, std::string> in_format_1(const std::map<std::string, std::string>& records) {
-  std::map<std::string, std::string> out;
+using records_by_key = std::map<std::string, std::string>;
+
+std::vector<std::string_view> names_in(const records_by_key& records) {
   std::vector<std::string_view> names;
   for (const auto& [key, data] : records)
     if (kind_of(data) == record_kind::names)
       read_names(open_record(data, key, record_kind::names).value(), names).value();
+  return names;
+}
+
+// As format 2 had them: writes have an area of their own, no small value is in a checkpoint.
+records_by_key in_format_2(const records_by_key& records) {
+  records_by_key out;
+  std::map<std::string, std::string> small_values; // payloads by key
+  const auto names = names_in(records);
+  for (const auto& [key, data] : records) {
+    auto rest = std::string_view{key}.substr(1);
+    auto chain = take_number(rest);
+    if (kind_of(data) == record_kind::checkpoint) {
+      auto payload = open_record(data, key, record_kind::checkpoint).value();
+      auto stored = read_checkpoint(payload, names).value();
+      std::vector<small_value> own;
+      read_small_values(stored.small_values, own).value();
+      for (std::size_t i = 0; i < stored.channels.size(); ++i)
+        if (auto val = find_small_value(own, stored.channels[i])) {
+          auto at = small_values_key(*chain, stored.checkpoint.channel_versions[i].second);
+          append_small_values(std::array{small_value{stored.channels[i], *val}},
+                              small_values[std::string{at}]);
+        }
+      std::string record;
+      begin_record(record);
+      record.append(payload.substr(0, payload.size() - stored.small_values.size()));
+      out[key] = sealed(key, record_kind::checkpoint, record);
+    } else if (kind_of(data) == record_kind::writes) {
+      auto parts = read_step_key(rest.substr(1));
+      auto task = parts.task_id.value();
+      std::string old{old_writes_key(*chain, parts.checkpoint_id, take_id(task).value())};
+      out[old] = sealed(old, record_kind::writes, data);
+    } else {
+      out[key] = data;
+    }
+  }
+  for (const auto& [key, payload] : small_values) {
+    std::string record;
+    begin_record(record);
+    out[key] = sealed(key, record_kind::small_values, record + payload);
+  }
+  return out;
+}
+
+// As format 1 had them: small values alone, the paths of tasks in full.
+records_by_key in_format_1(const records_by_key& of_format_3) {
+  records_by_key out;
+  const auto records = in_format_2(of_format_3);
+  const auto names = names_in(records);
   for (const auto& [key, data] : records) {
     auto payload = std::string_view{data}.substr(record_header_bytes);
     std::string record;
@@ -123,6 +179,30 @@ std::map<std::string, std::string> in_format_1(const std::map<std::string, std::
   return out;
 }
 
+// A directory with the records of another one in an older format.
+struct old_directory {
+  fs::path path;
+  records_by_key records;
+
+  old_directory(const directory& like, unsigned format, const std::string& name = "old")
+    : path{like.parent.path() / name},
+      records{format == 1 ? in_format_1(like.records()) : in_format_2(like.records())} {
+    fs::create_directory(path);
+    auto env = format == 1 ? lmdb_env::open(path / "troupe.mdb", 1 << 24).value() // one tree
+                           : open_saver_file(path / "troupe.mdb", 1 << 24).value();
+    auto txn = env->begin_write().value();
+    env->make_trees(txn).value();
+    for (const auto& [key, data] : records)
+      txn.put(key, data).value();
+    std::string meta;
+    begin_record(meta);
+    append_meta({.format = format, .next_number = 100}, meta);
+    seal_record(meta, meta_key(), record_kind::meta);
+    txn.put(meta_key(), meta).value();
+    txn.commit().value();
+  }
+};
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(persistence_data_dir)
@@ -143,36 +223,64 @@ BOOST_AUTO_TEST_CASE(a_whole_store_has_no_damage) {
   BOOST_TEST(report.lone_writes == 0u);
 }
 
-// Format 1 had everything in one tree.
-BOOST_AUTO_TEST_CASE(a_store_of_the_first_format_is_brought_to_the_newest) {
+BOOST_DATA_TEST_CASE(a_store_of_an_older_format_is_brought_to_the_newest, data::make({1u, 2u})) {
   directory d;
-  auto old = d.parent.path() / "old";
-  fs::create_directory(old);
-  {
-    auto env = lmdb_env::open(old / "troupe.mdb", 1 << 24).value();
-    auto txn = env->begin_write().value();
-    for (const auto& [key, data] : in_format_1(d.records()))
-      txn.put(key, data).value();
-    std::string meta;
-    begin_record(meta);
-    append_meta({.format = 1, .next_number = 100}, meta);
-    seal_record(meta, meta_key(), record_kind::meta);
-    txn.put(meta_key(), meta).value();
-    txn.commit().value();
-  }
+  old_directory old{d, sample};
   for (int opened = 0; opened < 2; ++opened) {
-    require_same(all_of(old), all_of(d.path));
-    auto report = check_data(old).value();
+    require_same(all_of(old.path), all_of(d.path));
+    auto report = check_data(old.path).value();
     BOOST_TEST(report.damaged == 0u);
-    BOOST_TEST(report.records == in_format_1(d.records()).size());
+    BOOST_TEST(report.lone_writes == 0u);
+    BOOST_TEST(report.records == old.records.size());
   }
-  auto pruned = open_lmdb_saver(old).value()->prune({"t"}, {.keep_latest = 3}).value();
+  auto pruned = open_lmdb_saver(old.path).value()->prune({"t"}, {.keep_latest = 3}).value();
   BOOST_TEST((pruned == d.open()->prune({"t"}, {.keep_latest = 3}).value()));
   BOOST_TEST(pruned.values >= 18u);
-  require_same(all_of(old), all_of(d.path));
-  BOOST_TEST(check_data(old).value().unused_values == 0u);
-  fill(*open_lmdb_saver(old).value(), "u"); // and it continues
-  BOOST_TEST(check_data(old).value().checkpoints == 30u);
+  require_same(all_of(old.path), all_of(d.path));
+  BOOST_TEST(check_data(old.path).value().unused_values == 0u);
+  fill(*open_lmdb_saver(old.path).value(), "u"); // and it continues
+  BOOST_TEST(check_data(old.path).value().checkpoints == 30u);
+}
+
+// What is done to both stores has the same result, wherever the older one has its records.
+BOOST_DATA_TEST_CASE(threads_of_an_older_format_go_on, data::make({1u, 2u})) {
+  directory d;
+  old_directory old{d, sample};
+  const std::string newest = checkpoint_id(12);
+  auto in_both = [&](auto act) {
+    act(*d.open());
+    act(*open_lmdb_saver(old.path).value());
+    require_same(all_of(old.path), all_of(d.path));
+    BOOST_TEST(check_data(old.path).value().damaged == 0u);
+  };
+  in_both([&](saver& s) { // writes of a task that has some, and of another one
+    for (const auto* task : {"task", "other"})
+      s.put_writes({"t", "", newest}, {task, node_path, {{"list", "a"}, {"step", 2}}}).value();
+  });
+  in_both([&](saver& s) { // a value that an older checkpoint stored
+    auto next = test::make_put(checkpoint_id(13), newest, {{"list", "short"}}, {}, {13, 7});
+    next.checkpoint.channel_versions.emplace_back("step", version{12, 7});
+    s.put({"t", "", newest}, next).value();
+    auto values = s.get_tuple({"t", "", ""}).value()->checkpoint.channel_values;
+    BOOST_TEST((values == named<value>{{"list", "short"}, {"step", 12}}));
+  });
+  in_both([](saver& s) { s.copy_thread("t", "copy").value(); });
+  in_both([&](saver& s) { s.rewind("copy", {.after_id = checkpoint_id(4)}).value(); });
+  in_both([](saver& s) { s.prune({"t"}, {.keep_latest = 2}).value(); });
+  in_both([](saver& s) {
+    s.delete_thread("t").value();
+    s.delete_thread("copy").value();
+  });
+  BOOST_TEST(check_data(old.path).value().records == 1u); // the meta record
+}
+
+BOOST_AUTO_TEST_CASE(a_store_of_the_second_format_can_be_read_only) {
+  directory d;
+  old_directory old{d, 2};
+  auto read = open_lmdb_saver(old.path, {.read_only = true}).value()->list({}).value();
+  require_same(read, all_of(d.path));
+  old_directory first{d, 1, "first"};
+  require_error(open_lmdb_saver(first.path, {.read_only = true}), errc::storage_failed);
 }
 
 BOOST_AUTO_TEST_CASE(what_pruning_leaves_is_no_damage) {

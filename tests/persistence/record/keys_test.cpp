@@ -127,6 +127,25 @@ BOOST_AUTO_TEST_CASE(behind_lies_behind_every_key_of_a_prefix_and_before_the_nex
   BOOST_TEST((behind(chain_prefix(255)).view() <= chain_prefix(256).view()));
 }
 
+BOOST_AUTO_TEST_CASE(the_writes_of_a_checkpoint_lie_between_it_and_the_next_one) {
+  const std::vector<std::string> tasks{"", "a", std::string("\0", 1), std::string("\xff\xff"),
+                                       "6ba7b810-9dad-11d1-80b4-00c04fd430c8"};
+  const auto size = chain_prefix(7, chain_part::checkpoints).view().size();
+  for (const auto& task : tasks) {
+    auto key = writes_key(7, "b", task);
+    BOOST_TEST((checkpoint_key(7, "b").view() < key.view()));
+    BOOST_TEST((key.view() < checkpoint_key(7, "b\x01").view()));
+    BOOST_TEST((key.view() < behind(writes_prefix(7, "b")).view()));
+    auto parts = read_step_key(key.view().substr(size));
+    BOOST_TEST(parts.checkpoint_id == "b");
+    BOOST_REQUIRE(parts.task_id.has_value());
+    BOOST_TEST((take_id(*parts.task_id) == task));
+  }
+  auto alone = read_step_key(checkpoint_key(7, "b").view().substr(size));
+  BOOST_TEST(alone.checkpoint_id == "b");
+  BOOST_TEST(!alone.task_id.has_value());
+}
+
 BOOST_AUTO_TEST_CASE(the_longest_ids_fit) {
   auto most = ~std::uint64_t{0};
   const std::string checkpoint(limits::checkpoint_id_bytes_max, 'c');
@@ -134,6 +153,7 @@ BOOST_AUTO_TEST_CASE(the_longest_ids_fit) {
   BOOST_TEST(thread_key(std::string(limits::thread_id_bytes_max, 't')).view().size()
              <= store_key::size_max);
   BOOST_TEST(writes_key(most, checkpoint, task).view().size() <= store_key::size_max);
+  BOOST_TEST(old_writes_key(most, checkpoint, task).view().size() <= store_key::size_max);
   BOOST_TEST(namespace_key(most, std::string(400, 'n')).view().size() <= store_key::size_max);
   BOOST_TEST(namespace_key(most, std::string(401, 'n')).view().size() < 40u);
   BOOST_TEST((namespace_key(1, std::string(401, 'n')).view()

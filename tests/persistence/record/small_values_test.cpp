@@ -24,6 +24,12 @@ using test::require_error;
 constexpr version first{1, 7};
 const value large{std::string(small_value_bytes_max, 'x')}; // and two bytes of its own
 
+// A small value. Three of them do not fit into the record of a checkpoint.
+value a_small_text(char letter) {
+  return std::string(50, letter);
+}
+static_assert(3 * 52 > own_small_values_bytes_max);
+
 std::string payload_of(const std::vector<small_value>& values) {
   std::string payload;
   append_small_values(values, payload);
@@ -87,8 +93,11 @@ BOOST_AUTO_TEST_CASE(a_payload_that_does_not_fit_is_damage) {
 
 BOOST_AUTO_TEST_CASE(small_values_of_a_version_are_one_record_and_others_one_each) {
   test::temporary_directory dir;
-  const named<value> values{
-    {"a", 1}, {"b", large}, {"c", std::string(small_value_bytes_max - 2, 'y')}, {"d", value{}}};
+  const named<value> values{{"a", a_small_text('a')},
+                            {"b", large},
+                            {"c", std::string(small_value_bytes_max - 2, 'y')},
+                            {"d", value{}},
+                            {"e", a_small_text('e')}};
   open_lmdb_saver(dir.path()).value()->put({"t", "", ""}, make_put("c1", "", values)).value();
   auto kinds = kinds_of(dir.path());
   BOOST_TEST((kinds
@@ -105,13 +114,19 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(requests_that_store_values_of_one_version_keep_eac
   auto put = [&s](const std::string& id, named<value> values) {
     s.put({"t", "", ""}, make_put(id, "", std::move(values))).value();
   };
-  put("c1", {{"a", 1}, {"b", 2}});
-  put("c2", {{"c", 3}});
-  BOOST_TEST((values_of(s, "c1") == named<value>{{"a", 1}, {"b", 2}}));
-  BOOST_TEST((values_of(s, "c2") == named<value>{{"c", 3}}));
+  const named<value> more{
+    {"d", a_small_text('d')}, {"e", a_small_text('e')}, {"f", a_small_text('f')}};
+  auto with_more = [&more](named<value> values) {
+    values.insert(values.end(), more.begin(), more.end());
+    return values;
+  };
+  put("c1", with_more({{"a", 1}, {"b", 2}}));
+  put("c2", with_more({{"c", 3}}));
+  BOOST_TEST((values_of(s, "c1") == with_more({{"a", 1}, {"b", 2}})));
+  BOOST_TEST((values_of(s, "c2") == with_more({{"c", 3}})));
   for (const auto& next : {large, value{4}, large}) { // alone, with the others, alone
-    put("c3", {{"a", next}});
-    BOOST_TEST((values_of(s, "c1") == named<value>{{"a", next}, {"b", 2}}));
+    put("c3", with_more({{"a", next}}));
+    BOOST_TEST((values_of(s, "c1") == with_more({{"a", next}, {"b", 2}})));
   }
 }
 
@@ -130,30 +145,36 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(a_channel_that_became_empty_has_no_value_wherever_
 BOOST_AUTO_TEST_CASE_TEMPLATE(pruning_takes_the_unused_ones_out_of_a_record, backend, backends) {
   backend on;
   auto& s = *on.saver;
-  auto put = make_put(checkpoint_id(1), "", {{"a", 1}, {"b", 2}, {"c", large}, {"d", 4}});
+  auto put = make_put(
+    checkpoint_id(1), "",
+    {{"a", a_small_text('a')}, {"b", a_small_text('b')}, {"c", large}, {"d", a_small_text('d')}});
   s.put({"t", "", ""}, put).value();
   auto next = make_put(checkpoint_id(2), checkpoint_id(1), {{"a", 10}, {"c", 30}}, {}, {2, 7});
   next.checkpoint.channel_versions = {{"a", {2, 7}}, {"b", first}, {"c", {2, 7}}};
   s.put({"t", "", ""}, next).value();
   BOOST_TEST((s.prune({"t"}).value() == prune_report{1, 3})); // a, c and d
-  const named<value> left{{"a", 10}, {"b", 2}, {"c", 30}};
+  const named<value> left{{"a", 10}, {"b", a_small_text('b')}, {"c", 30}};
   BOOST_TEST((values_of(s, checkpoint_id(2)) == left));
   // A checkpoint that names them again finds them missing.
   auto again = make_put(checkpoint_id(3), checkpoint_id(2), {});
   again.checkpoint.channel_versions = {{"a", first}, {"b", first}, {"c", first}, {"d", first}};
   s.put({"t", "", ""}, again).value();
-  BOOST_TEST((values_of(s, checkpoint_id(3)) == named<value>{{"b", 2}}));
+  BOOST_TEST((values_of(s, checkpoint_id(3)) == named<value>{{"b", a_small_text('b')}}));
 }
 
 BOOST_AUTO_TEST_CASE(a_small_value_stands_where_a_store_had_it_alone) {
   test::temporary_directory dir;
   auto store = [&dir] { return open_lmdb_saver(dir.path()).value(); };
-  store()->put({"t", "", ""}, make_put("c1", "", {{"a", 1}, {"b", 2}})).value();
+  store()
+    ->put({"t", "", ""},
+          make_put("c1", "",
+                   {{"a", a_small_text('a')}, {"b", a_small_text('b')}, {"c", a_small_text('c')}}))
+    .value();
   {
     auto env = open_saver_file(dir.path() / "troupe.mdb", 1u << 30).value();
     auto txn = env->begin_write().value();
     std::string record;
-    for (unsigned channel : {0, 1}) {
+    for (unsigned channel : {0, 1, 2}) {
       begin_record(record);
       record.push_back(static_cast<char>(channel + 1));
       seal_record(record, value_key(1, first, channel), record_kind::value);
@@ -162,9 +183,12 @@ BOOST_AUTO_TEST_CASE(a_small_value_stands_where_a_store_had_it_alone) {
     txn.erase(small_values_key(1, first)).value();
     txn.commit().value();
   }
-  BOOST_TEST((values_of(*store(), "c1") == named<value>{{"a", 1}, {"b", 2}}));
-  store()->put({"t", "", ""}, make_put("c2", "", {{"b", 3}})).value();
-  BOOST_TEST((values_of(*store(), "c1") == named<value>{{"a", 1}, {"b", 3}}));
+  BOOST_TEST((values_of(*store(), "c1") == named<value>{{"a", 1}, {"b", 2}, {"c", 3}}));
+  const named<value> next{
+    {"b", a_small_text('B')}, {"d", a_small_text('d')}, {"e", a_small_text('e')}};
+  store()->put({"t", "", ""}, make_put("c2", "", next)).value();
+  BOOST_TEST(
+    (values_of(*store(), "c1") == named<value>{{"a", 1}, {"b", a_small_text('B')}, {"c", 3}}));
   BOOST_TEST(check_data(dir.path()).value().damaged == 0u);
   BOOST_TEST(store()->prune({"t"}, {.keep_latest = 0}).value().checkpoints == 2u);
   BOOST_TEST(kinds_of(dir.path()).empty());
