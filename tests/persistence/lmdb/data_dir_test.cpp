@@ -242,7 +242,7 @@ BOOST_DATA_TEST_CASE(a_store_of_an_older_format_is_brought_to_the_newest, data::
   BOOST_TEST(check_data(old.path).value().checkpoints == 30u);
 }
 
-// What is done to both stores has the same result, wherever the older one has its records.
+// Each act has the same result on both stores, wherever the older one has its records.
 BOOST_DATA_TEST_CASE(threads_of_an_older_format_go_on, data::make({1u, 2u})) {
   directory d;
   old_directory old{d, sample};
