@@ -136,12 +136,13 @@ std::vector<std::string> seeds() {
   append_writes(std::vector<stored_write>{{0, 2, known_names[6], "\x01"}}, &names, named);
   std::string small_ones;
   append_small_values(std::vector<small_value>{{2, "\x01"}, {3, "\xa1x"}}, small_ones);
+  auto with_values = small + small_ones;
   name_table fresh;
   fresh.number("one");
   fresh.number("two");
   std::string batch;
   fresh.append_new(batch);
-  return {small, odd, writes, named, small_ones, batch};
+  return {small, odd, with_values, writes, named, small_ones, batch};
 }
 
 } // namespace troupe::fuzz_bytes
