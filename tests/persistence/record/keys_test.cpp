@@ -141,7 +141,8 @@ BOOST_AUTO_TEST_CASE(the_writes_of_a_checkpoint_lie_between_it_and_the_next_one)
     BOOST_REQUIRE(parts.task_id.has_value());
     BOOST_TEST((take_id(*parts.task_id) == task));
   }
-  auto alone = read_step_key(checkpoint_key(7, "b").view().substr(size));
+  auto key = checkpoint_key(7, "b");
+  auto alone = read_step_key(key.view().substr(size));
   BOOST_TEST(alone.checkpoint_id == "b");
   BOOST_TEST(!alone.task_id.has_value());
 }
