@@ -41,15 +41,18 @@ result<void> lmdb_writer::store_values(known_thread& thread, known_chain& chain,
   return {};
 }
 
-// `are_own`: small values are in the checkpoint's record, and are not under their version.
+// `are_own`: small values are in the checkpoint's record. Those that are under the version, too,
+// stay there, since a later checkpoint may have put them there.
 result<void> lmdb_writer::store_version(known_thread& thread, known_chain& chain,
                                         std::span<const moved_value> moved, bool are_own) {
   auto& at = moved.front().at;
   std::vector<small_value> small;
   for (const auto& m : moved)
-    small.push_back({m.channel, m.is_small() && !are_own ? m.piece.bytes : std::string_view{}});
-  if (auto ok = store_small_values(chain.number, at, small, cipher_of(thread)); !ok)
-    return ok;
+    if (!are_own || !m.is_small())
+      small.push_back({m.channel, m.is_small() ? m.piece.bytes : std::string_view{}});
+  if (!small.empty())
+    if (auto ok = store_small_values(chain.number, at, small, cipher_of(thread)); !ok)
+      return ok;
   for (const auto& m : moved) {
     if (m.is_small())
       continue;

@@ -120,6 +120,18 @@ BOOST_AUTO_TEST_CASE(values_that_become_too_many_go_under_their_versions) {
   BOOST_TEST(check_data(dir.path()).value().unused_values == 0u);
 }
 
+BOOST_AUTO_TEST_CASE(a_checkpoint_that_is_stored_again_takes_no_value_from_later_ones) {
+  auto s = open();
+  auto first = make_put(checkpoint_id(1), "", {{"a", small_text}, {"b", small_text}});
+  s->put({"t", "", ""}, first).value();
+  put_after(*s, 1, 2, {{"c", small_text}, {"d", small_text}}); // a and b go under their version
+  const auto before = values_at(*s, 2);
+  s->put({"t", "", ""}, first).value();
+  BOOST_TEST(before.size() == 4u);
+  BOOST_TEST((values_at(*s, 2) == before));
+  BOOST_TEST((values_at(*s, 1) == named<value>{{"a", small_text}, {"b", small_text}}));
+}
+
 // A copy is a sibling of what it copies, and brings no values.
 BOOST_AUTO_TEST_CASE(a_copy_has_the_values_of_the_checkpoint_that_it_copies) {
   auto s = open();
